@@ -1,0 +1,1 @@
+"""What a model is: its architecture, parameter counts, number formats and cache."""

@@ -1,0 +1,1 @@
+"""The words that every other room uses: bands, notices, faults, units."""

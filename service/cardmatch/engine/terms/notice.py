@@ -1,0 +1,44 @@
+"""What an answer says in words: a code with parameters; the sentence is filled in by the `text` room."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Scalar = str | int | float | bool
+Params = dict[str, Scalar | list[str]]
+
+
+class Severity(StrEnum):
+    """How much a notice matters."""
+
+    INFO = "info"
+    CAUTION = "caution"
+    WARNING = "warning"
+
+
+class NoticeCode(StrEnum):
+    """Every notice that an answer may carry. `text/` has one sentence per code and language."""
+
+    CONTEXT_BEYOND_MODEL = "context_beyond_model"
+    FLOOR_OF_RULE_OF_THUMB = "floor_of_rule_of_thumb"
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """Something the caller should know, in the caller's language."""
+
+    code: NoticeCode
+    severity: Severity
+    message: Annotated[str, Meta(description="The notice in words.")] = ""
+    params: Annotated[Params, Meta(description="The figures and names that the message speaks of.")] = {}
+
+
+class Assumption(msgspec.Struct, frozen=True, kw_only=True):
+    """A default that was filled in for a field that the request left out."""
+
+    pointer: Annotated[str, Meta(description="JSON Pointer (RFC 6901) of the field in the request.")]
+    value: Annotated[Scalar, Meta(description="The value that was used.")]
+    message: Annotated[str, Meta(description="The assumption in words.")] = ""
