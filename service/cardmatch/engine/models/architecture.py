@@ -77,7 +77,9 @@ class LatentAttention(Block, tag="mla", frozen=True, kw_only=True, forbid_unknow
     indexer: Indexer | None = None
 
 
-class CompressedAttention(Block, tag="compressed", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class CompressedAttention(
+    Block, tag="compressed", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One latent per `ratio` tokens beside a sliding window of latents (DeepSeek-V4); ratio 0 has only the window."""
 
     heads: Size
@@ -108,7 +110,8 @@ class LinearAttention(Block, tag="linear", frozen=True, kw_only=True, forbid_unk
 
 class Mamba(Block, tag="mamba", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A state-space layer with a state of `inner_size × state_size` and a convolution over
-    `inner_size + 2 × groups × state_size` channels (version 1: `inner_size`)."""
+    `inner_size + 2 × groups × state_size` channels (version 1: `inner_size`).
+    """
 
     version: Annotated[int, Meta(ge=1, le=2)]
     inner_size: Size

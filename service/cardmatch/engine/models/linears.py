@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -64,7 +66,9 @@ def _attention(block: Attention, hidden: int) -> tuple[Linear, ...]:
     return query, key, Linear("v_proj", hidden, block.kv_heads * value_size, Split.KV_HEADS), output
 
 
-def _feed_forward(hidden: int, width: int, *, gated: bool, copies: int = 1, active: int = 1, prefix: str = "") -> tuple[Linear, ...]:
+def _feed_forward(
+    hidden: int, width: int, *, gated: bool, copies: int = 1, active: int = 1, prefix: str = ""
+) -> tuple[Linear, ...]:
     up = Linear(prefix + "up_proj", hidden, width, copies=copies, active=active)
     down = Linear(prefix + "down_proj", width, hidden, copies=copies, active=active)
     if not gated:
@@ -87,8 +91,15 @@ def _experts(block: Experts, hidden: int) -> tuple[Linear, ...]:
     if block.shared_gate:
         parts.append(Linear("shared_expert_gate", hidden, 1, Split.REPLICATED))
     if block.input_size:
-        parts += [Linear("latent_in", hidden, seen, Split.REPLICATED), Linear("latent_out", seen, hidden, Split.REPLICATED)]
+        parts += [
+            Linear("latent_in", hidden, seen, Split.REPLICATED),
+            Linear("latent_out", seen, hidden, Split.REPLICATED),
+        ]
     return tuple(parts)
 
 
-_OF = {Attention: _attention, Dense: _dense, Experts: _experts}
+_OF: dict[type[Any], Callable[[Any, int], tuple[Linear, ...]]] = {
+    Attention: _attention,
+    Dense: _dense,
+    Experts: _experts,
+}

@@ -1,0 +1,28 @@
+# Needs Python 3.11+ and nothing else; everything below installs what it uses into .venv/ and .tools/.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
+
+.PHONY: help install test lint lock
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
+		printf '  %-10s %s\n' "$$name" "$$text"; done
+
+install: ## Create .venv with the pinned runtime dependencies and the package itself
+	@$(BOOTSTRAP) runtime
+
+test: ## Everything that must hold: lint, types, import contracts, tests
+	@$(BOOTSTRAP) dev redis
+	@exec $(BIN)/python tools/check.py lint types contracts tests
+
+lint: ## Formatting, lint, types and import contracts
+	@$(BOOTSTRAP) dev
+	@exec $(BIN)/python tools/check.py lint types contracts
+
+lock: ## Pin the dependencies of pyproject.toml with their hashes
+	@$(BOOTSTRAP) dev
+	@exec $(BIN)/python tools/lock.py

