@@ -13,6 +13,23 @@ class FaultCode(StrEnum):
     """Every reason for refusing a request. `text/` has one sentence per code and language."""
 
     HEADS_NOT_DIVISIBLE = "heads_not_divisible"
+    # The shape of a request, found while it is decoded. In brackets: params.
+    WRONG_TYPE = "wrong_type"  # expected: names of JSON types (string, integer, …), got: one of them
+    MISSING_FIELD = "missing_field"  # field
+    UNKNOWN_FIELD = "unknown_field"  # field, known: the fields that are
+    WRONG_VALUE = "wrong_value"  # value, known: the values that are
+    TOO_SMALL = "too_small"  # minimum, the least allowed
+    TOO_LARGE = "too_large"  # maximum, the greatest allowed
+    NOT_ABOVE = "not_above"  # limit, to be exceeded
+    NOT_BELOW = "not_below"  # limit, to be stayed under
+    NUMBER_OUT_OF_RANGE = "number_out_of_range"  # no param: more than a double or a 64-bit integer holds
+    NOT_A_MULTIPLE = "not_a_multiple"  # multiple
+    TEXT_TOO_SHORT = "text_too_short"  # minimum, in characters
+    TEXT_TOO_LONG = "text_too_long"  # maximum, in characters
+    TOO_FEW_ITEMS = "too_few_items"  # minimum
+    TOO_MANY_ITEMS = "too_many_items"  # maximum
+    WRONG_PATTERN = "wrong_pattern"  # pattern, a regular expression
+    WRONG_FORMAT = "wrong_format"  # format: date, date-time, uuid, …
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
