@@ -1,0 +1,1 @@
+"""From what people write to what the catalogue calls it."""

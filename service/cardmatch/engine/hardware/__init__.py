@@ -1,0 +1,1 @@
+"""What a card is: its memory as engines see it, bandwidth, arithmetic, links and partitions."""
