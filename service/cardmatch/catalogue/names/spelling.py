@@ -9,8 +9,11 @@ from typing import NamedTuple
 # Words around a card's name that tell cards apart for nobody: vendor, brand, and "graphics card" in the languages that
 # the service speaks. Chinese ones vanish with every other character that is not a Latin letter or a digit.
 _AROUND = frozenset(
-    "nvidia geforce tesla amd radeon instinct intel habana google cloud gpu gpus card cards graphics video vga vram memory "
-    "edition tarjeta tarjetas grafica graficas placa placas de con una un la el the a with".split()
+    (
+        *("nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "intel", "habana", "google", "edition"),
+        *("gpu", "gpus", "card", "cards", "graphics", "video", "vga", "vram", "memory", "the", "a", "with"),
+        *("tarjeta", "tarjetas", "grafica", "graficas", "placa", "placas", "de", "con", "una", "un", "la", "el"),
+    )
 )
 _MEMORY = re.compile(r"(?<![0-9a-z.])(\d{1,4}(?:\.\d+)?) ?(?:gib|gigas|gigabytes|gb|g)(?![0-9a-z])")
 _PARTITION = re.compile(r"[-_ ]mig[-_ ]?(\d+g\.\d+gb)((?:[.+]me)?(?:[.+](?:gfx|all))?)(?=$|[-_ ])", re.IGNORECASE)

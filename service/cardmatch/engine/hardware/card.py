@@ -14,7 +14,9 @@ from msgspec import Meta
 
 from cardmatch.engine.terms.units import Bytes
 
-CardId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9][a-z0-9-]*$(?!\n)", description="Card id.")]
+CardId = Annotated[
+    str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9][a-z0-9-]*$(?!\n)", description="Card id.")
+]
 Rate = Annotated[float, Meta(gt=0, le=10**6, description="TFLOPS (TOPS for the integer formats), dense.")]
 GigabytesPerSecond = Annotated[float, Meta(gt=0, le=10**5, description="10^9 bytes per second.")]
 Slices = Annotated[int, Meta(ge=1, le=64)]
@@ -40,7 +42,7 @@ class Ecc(StrEnum):
 class VisibleBasis(StrEnum):
     """How the memory that engines see was found, surest first.
 
-    `memory_class` was printed for another card of the same memory; `stated` is a range given by people who run the card.
+    `memory_class` was printed for another card of the same memory; `stated` is a range given by those who run the card.
     """
 
     OBSERVED = "observed"
@@ -118,7 +120,9 @@ class NvLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     generation: Annotated[int, Meta(ge=1, le=16)] | None
     bidirectional_gb_s: GigabytesPerSecond
     topology: Topology
-    domain_gpus: Annotated[int, Meta(ge=2, le=1024, description="Most cards that the link joins, where it is known.")] | None
+    domain_gpus: (
+        Annotated[int, Meta(ge=2, le=1024, description="Most cards that the link joins, where it is known.")] | None
+    )
 
 
 class Pcie(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

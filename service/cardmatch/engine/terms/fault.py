@@ -30,6 +30,12 @@ class FaultCode(StrEnum):
     TOO_MANY_ITEMS = "too_many_items"  # maximum
     WRONG_PATTERN = "wrong_pattern"  # pattern, a regular expression
     WRONG_FORMAT = "wrong_format"  # format: date, date-time, uuid, …
+    # Names of cards; the suggestions are what could be meant. In brackets: params.
+    UNKNOWN_CARD = "unknown_card"  # name
+    AMBIGUOUS_CARD = "ambiguous_card"  # name
+    CARD_NOT_LISTED = "card_not_listed"  # name: of a card that exists, but without a row in the catalogue
+    CARD_MEMORY_CONFLICT = "card_memory_conflict"  # name: of a card that has another memory size than was said
+    UNKNOWN_MIG_PROFILE = "unknown_mig_profile"  # name, card
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
