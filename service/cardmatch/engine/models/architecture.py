@@ -80,12 +80,19 @@ class LatentAttention(Block, tag="mla", frozen=True, kw_only=True, forbid_unknow
 class CompressedAttention(
     Block, tag="compressed", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """One latent per `ratio` tokens beside a sliding window of latents (DeepSeek-V4); ratio 0 has only the window."""
+    """One latent per `ratio` tokens beside a sliding window of latents (DeepSeek-V4); ratio 0 has only the window.
+
+    Queries come through `query_rank`; the output is projected in `output_groups` groups through `output_rank`. A layer
+    with an indexer compresses with overlap, so its compressor is twice as wide.
+    """
 
     heads: Size
     latent_size: Size
     ratio: SizeOrZero
     window_tokens: Size
+    query_rank: Size
+    output_groups: Size
+    output_rank: Size
     indexer: Indexer | None = None
 
 
@@ -106,12 +113,12 @@ class LinearAttention(Block, tag="linear", frozen=True, kw_only=True, forbid_unk
     key_head_size: Size
     value_head_size: Size
     convolution_width: SizeOrZero = 0
+    gate_rank: Annotated[Size | None, Meta(description="Rank of KDA's gates; absent: the value head size.")] = None
 
 
 class Mamba(Block, tag="mamba", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A state-space layer with a state of `inner_size × state_size` and a convolution over
-    `inner_size + 2 × groups × state_size` channels (version 1: `inner_size`).
-    """
+    `inner_size + 2 × groups × state_size` channels (version 1: `inner_size`)."""
 
     version: Annotated[int, Meta(ge=1, le=2)]
     inner_size: Size
@@ -123,9 +130,10 @@ class Mamba(Block, tag="mamba", frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ShortConvolution(Block, tag="convolution", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A gated short convolution (LFM2); its state is the last `width - 1` inputs."""
+    """A gated short convolution (LFM2) over `channels`, the hidden size; its state is the last `width - 1` inputs."""
 
     width: Size
+    channels: Size
 
 
 class CrossAttention(Block, tag="cross", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -135,6 +143,7 @@ class CrossAttention(Block, tag="cross", frozen=True, kw_only=True, forbid_unkno
     kv_heads: Size
     head_size: Size
     source_tokens: Size
+    source_size: Annotated[Size | None, Meta(description="Width of the source; absent: the hidden size.")] = None
 
 
 class Dense(Block, tag="dense", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -156,6 +165,21 @@ class Experts(Block, tag="experts", frozen=True, kw_only=True, forbid_unknown_fi
     input_size: Size | None = None
 
 
+class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A matrix under the name that checkpoints give it."""
+
+    role: Annotated[str, Meta(min_length=1, max_length=64)]
+    inputs: Size
+    outputs: Size
+
+
+class Matrices(Block, tag="matrices", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whatever else a layer multiplies by: a linear map in place of attention (Nemotron-NAS), per-layer embedding
+    gates, low-rank residuals. Every tensor-parallel rank holds them whole."""
+
+    matrices: Annotated[tuple[Matrix, ...], Meta(min_length=1, max_length=16)]
+
+
 AnyBlock = (
     Attention
     | LatentAttention
@@ -166,6 +190,7 @@ AnyBlock = (
     | CrossAttention
     | Dense
     | Experts
+    | Matrices
 )
 
 

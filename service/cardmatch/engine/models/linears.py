@@ -12,17 +12,46 @@ from cardmatch.engine.models.architecture import (
     AnyBlock,
     Attention,
     CacheOwner,
+    CompressedAttention,
+    CrossAttention,
     Dense,
     Experts,
+    LatentAttention,
+    LinearAttention,
+    LinearKind,
+    Mamba,
+    Matrices,
+    ShortConvolution,
 )
 
 
 class Split(StrEnum):
-    """How tensor parallelism divides a matrix over its ranks."""
+    """How tensor parallelism divides a matrix over its ranks.
+
+    `kv_heads`: by key-value head, so never further than there are such heads; `replicated`: every rank holds all of it.
+    """
 
     SHARDED = "sharded"
     KV_HEADS = "kv_heads"
     REPLICATED = "replicated"
+
+
+class PartKind(StrEnum):
+    """What a piece of the weights is for; number formats are chosen by kind."""
+
+    EMBEDDING = "embedding"
+    PER_LAYER_EMBEDDING = "per_layer_embedding"
+    ATTENTION = "attention"
+    GATE = "gate"
+    DENSE = "dense"
+    EXPERTS = "experts"
+    SHARED_EXPERTS = "shared_experts"
+    ROUTER = "router"
+    SMALL = "small"
+    HEAD = "head"
+    ENCODER = "encoder"
+    TOWER = "tower"
+    MTP = "mtp"
 
 
 class Linear(msgspec.Struct, frozen=True):
@@ -37,6 +66,7 @@ class Linear(msgspec.Struct, frozen=True):
     split: Split = Split.SHARDED
     copies: int = 1
     active: int = 1
+    part: PartKind = PartKind.ATTENTION
 
     @property
     def parameters(self) -> int:
@@ -66,40 +96,149 @@ def _attention(block: Attention, hidden: int) -> tuple[Linear, ...]:
     return query, key, Linear("v_proj", hidden, block.kv_heads * value_size, Split.KV_HEADS), output
 
 
-def _feed_forward(
-    hidden: int, width: int, *, gated: bool, copies: int = 1, active: int = 1, prefix: str = ""
-) -> tuple[Linear, ...]:
-    up = Linear(prefix + "up_proj", hidden, width, copies=copies, active=active)
-    down = Linear(prefix + "down_proj", width, hidden, copies=copies, active=active)
-    if not gated:
-        return up, down
-    return Linear(prefix + "gate_proj", hidden, width, copies=copies, active=active), up, down
-
-
-def _dense(block: Dense, hidden: int) -> tuple[Linear, ...]:
-    return _feed_forward(hidden, block.width, gated=block.gated)
-
-
-def _experts(block: Experts, hidden: int) -> tuple[Linear, ...]:
-    seen = block.input_size or hidden
-    parts = [Linear("router", hidden, block.experts, Split.REPLICATED)]
-    parts += _feed_forward(
-        seen, block.width, gated=block.gated, copies=block.experts, active=block.experts_per_token, prefix="experts."
-    )
-    if block.shared_width:
-        parts += _feed_forward(hidden, block.shared_width, gated=block.gated, prefix="shared_expert.")
-    if block.shared_gate:
-        parts.append(Linear("shared_expert_gate", hidden, 1, Split.REPLICATED))
-    if block.input_size:
+def _latent(block: LatentAttention, hidden: int) -> tuple[Linear, ...]:
+    """DeepSeek-V2 §2.1: queries and key-values through low-rank latents; the down-projections are not split."""
+    head = block.no_rope_head_size + block.rope_head_size
+    if block.query_rank is None:
+        queries = [Linear("q_proj", hidden, block.heads * head)]
+    else:
+        queries = [
+            Linear("q_a_proj", hidden, block.query_rank, Split.REPLICATED),
+            Linear("q_b_proj", block.query_rank, block.heads * head),
+        ]
+    parts = [
+        *queries,
+        Linear("kv_a_proj_with_mqa", hidden, block.kv_rank + block.rope_head_size, Split.REPLICATED),
+        Linear("kv_b_proj", block.kv_rank, block.heads * (block.no_rope_head_size + block.value_head_size)),
+        Linear("o_proj", block.heads * block.value_head_size, hidden),
+    ]
+    if block.indexer:
+        index = block.indexer
+        seen = block.query_rank or hidden
         parts += [
-            Linear("latent_in", hidden, seen, Split.REPLICATED),
-            Linear("latent_out", seen, hidden, Split.REPLICATED),
+            Linear("indexer.wq_b", seen, index.heads * index.head_size, Split.REPLICATED),
+            Linear("indexer.wk", hidden, index.head_size, Split.REPLICATED),
+            Linear("indexer.weights_proj", hidden, index.heads, Split.REPLICATED, part=PartKind.GATE),
         ]
     return tuple(parts)
 
 
-_OF: dict[type[Any], Callable[[Any, int], tuple[Linear, ...]]] = {
+def _compressed(block: CompressedAttention, hidden: int) -> tuple[Linear, ...]:
+    size, whole = block.latent_size, Split.REPLICATED
+    parts = [
+        Linear("q_a_proj", hidden, block.query_rank, whole),
+        Linear("q_b_proj", block.query_rank, block.heads * size),
+        Linear("kv_proj", hidden, size, whole),
+        Linear("o_a_proj", block.heads * size // block.output_groups, block.output_groups * block.output_rank),
+        Linear("o_b_proj", block.output_groups * block.output_rank, hidden),
+    ]
+    if block.ratio:
+        width = size * (2 if block.indexer else 1)
+        parts += [Linear(f"compressor.{role}", hidden, width, whole) for role in ("kv_proj", "gate_proj")]
+    if block.indexer:
+        index = block.indexer
+        parts += [
+            Linear("indexer.q_b_proj", block.query_rank, index.heads * index.head_size, whole),
+            Linear("indexer.kv_proj", hidden, 2 * index.head_size, whole),
+            Linear("indexer.gate_proj", hidden, 2 * index.head_size, whole),
+            Linear("indexer.weights_proj", hidden, index.heads, whole, part=PartKind.GATE),
+        ]
+    return tuple(parts)
+
+
+def _linear(block: LinearAttention, hidden: int) -> tuple[Linear, ...]:
+    keys, values = block.key_heads * block.key_head_size, block.value_heads * block.value_head_size
+    output = Linear("out_proj", values, hidden)
+    if block.variant is LinearKind.GATED_DELTA:
+        gates = Linear("in_proj_ba", hidden, 2 * block.value_heads, part=PartKind.GATE)
+        return Linear("in_proj_qkvz", hidden, 2 * keys + 2 * values), gates, output
+    if block.variant is LinearKind.LIGHTNING:
+        return Linear("qkv_proj", hidden, 2 * keys + values), Linear("output_gate", hidden, values), output
+    rank = block.gate_rank or block.value_head_size
+    gates = tuple(
+        Linear(role, *shape, part=PartKind.GATE)
+        for role, shape in (
+            ("f_a_proj", (hidden, rank)),
+            ("f_b_proj", (rank, keys)),
+            ("b_proj", (hidden, block.value_heads)),
+            ("g_a_proj", (hidden, rank)),
+            ("g_b_proj", (rank, values)),
+        )
+    )
+    queries = Linear("q_proj", hidden, keys), Linear("k_proj", hidden, keys), Linear("v_proj", hidden, values)
+    return *queries, *gates, output
+
+
+def _mamba(block: Mamba, hidden: int) -> tuple[Linear, ...]:
+    """Mamba §3 and Mamba-2 §8: version 1 derives B, C and the step from the inner stream, version 2 projects them."""
+    inner, output = block.inner_size, Linear("out_proj", block.inner_size, hidden)
+    if block.version == 1:
+        rank = block.time_step_rank or -(-hidden // 16)
+        return (
+            Linear("in_proj", hidden, 2 * inner),
+            Linear("x_proj", inner, rank + 2 * block.state_size),
+            Linear("dt_proj", rank, inner),
+            output,
+        )
+    return Linear("in_proj", hidden, 2 * inner + 2 * block.groups * block.state_size + block.heads), output
+
+
+def _convolution(block: ShortConvolution, hidden: int) -> tuple[Linear, ...]:
+    return Linear("in_proj", hidden, 3 * block.channels), Linear("out_proj", block.channels, hidden)
+
+
+def _cross(block: CrossAttention, hidden: int) -> tuple[Linear, ...]:
+    queries, keys = block.query_heads * block.head_size, block.kv_heads * block.head_size
+    seen = block.source_size or hidden
+    return (
+        Linear("q_proj", hidden, queries),
+        Linear("k_proj", seen, keys, Split.KV_HEADS),
+        Linear("v_proj", seen, keys, Split.KV_HEADS),
+        Linear("o_proj", queries, hidden),
+    )
+
+
+def _feed_forward(hidden: int, width: int, *, gated: bool, part: PartKind, prefix: str = "") -> tuple[Linear, ...]:
+    up = Linear(f"{prefix}up_proj", hidden, width, part=part)
+    down = Linear(f"{prefix}down_proj", width, hidden, part=part)
+    return (Linear(f"{prefix}gate_proj", hidden, width, part=part), up, down) if gated else (up, down)
+
+
+def _dense(block: Dense, hidden: int) -> tuple[Linear, ...]:
+    return _feed_forward(hidden, block.width, gated=block.gated, part=PartKind.DENSE)
+
+
+def _experts(block: Experts, hidden: int) -> tuple[Linear, ...]:
+    seen, whole = block.input_size or hidden, Split.REPLICATED
+    one = _feed_forward(seen, block.width, gated=block.gated, part=PartKind.EXPERTS, prefix="experts.")
+    parts = [Linear("router", hidden, block.experts, whole, part=PartKind.ROUTER)]
+    parts += [msgspec.structs.replace(each, copies=block.experts, active=block.experts_per_token) for each in one]
+    if block.shared_width:
+        shared = PartKind.SHARED_EXPERTS
+        parts += _feed_forward(hidden, block.shared_width, gated=block.gated, part=shared, prefix="shared_expert.")
+    if block.shared_gate:
+        parts.append(Linear("shared_expert_gate", hidden, 1, whole, part=PartKind.GATE))
+    if block.input_size:
+        parts += [
+            Linear("fc1_latent_proj", hidden, seen, whole, part=PartKind.SHARED_EXPERTS),
+            Linear("fc2_latent_proj", seen, hidden, whole, part=PartKind.SHARED_EXPERTS),
+        ]
+    return tuple(parts)
+
+
+def _matrices(block: Matrices, _: int) -> tuple[Linear, ...]:
+    return tuple(Linear(each.role, each.inputs, each.outputs, Split.REPLICATED) for each in block.matrices)
+
+
+_OF: dict[type, Callable[[Any, int], tuple[Linear, ...]]] = {
     Attention: _attention,
+    LatentAttention: _latent,
+    CompressedAttention: _compressed,
+    LinearAttention: _linear,
+    Mamba: _mamba,
+    ShortConvolution: _convolution,
+    CrossAttention: _cross,
     Dense: _dense,
     Experts: _experts,
+    Matrices: _matrices,
 }
