@@ -118,7 +118,8 @@ class LinearAttention(Block, tag="linear", frozen=True, kw_only=True, forbid_unk
 
 class Mamba(Block, tag="mamba", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A state-space layer with a state of `inner_size × state_size` and a convolution over
-    `inner_size + 2 × groups × state_size` channels (version 1: `inner_size`)."""
+    `inner_size + 2 × groups × state_size` channels (version 1: `inner_size`).
+    """
 
     version: Annotated[int, Meta(ge=1, le=2)]
     inner_size: Size
@@ -175,7 +176,8 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Matrices(Block, tag="matrices", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whatever else a layer multiplies by: a linear map in place of attention (Nemotron-NAS), per-layer embedding
-    gates, low-rank residuals. Every tensor-parallel rank holds them whole."""
+    gates, low-rank residuals. Every tensor-parallel rank holds them whole.
+    """
 
     matrices: Annotated[tuple[Matrix, ...], Meta(min_length=1, max_length=16)]
 

@@ -52,6 +52,7 @@ class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
     layers: int
     key_elements: int = 0
     value_elements: int = 0
+    rotary_elements: Annotated[int, Meta(description="Of a latent's key elements, those with rotary positions.")] = 0
     kv_heads: Annotated[int, Meta(description="Heads that tensor parallelism can divide; 1 where it cannot.")] = 1
     window_tokens: int | None = None
     tokens_per_entry: int = 1
@@ -128,7 +129,13 @@ def _indexer(indexer: Indexer | None, tokens_per_entry: int = 1) -> tuple[CacheR
 
 def _latent(block: LatentAttention) -> tuple[CacheRow, ...]:
     size = block.kv_rank + block.rope_head_size
-    row = CacheRow(kind=CacheKind.MLA, layers=1, key_elements=size, split=Split.REPLICATED)
+    row = CacheRow(
+        kind=CacheKind.MLA,
+        layers=1,
+        key_elements=size,
+        rotary_elements=block.rope_head_size,
+        split=Split.REPLICATED,
+    )
     return row, *_indexer(block.indexer)
 
 
@@ -139,9 +146,7 @@ def _compressed(block: CompressedAttention) -> tuple[CacheRow, ...]:
     )
     if not block.ratio:
         return (window,)
-    entries = CacheRow(
-        kind=CacheKind.MLA, layers=1, key_elements=size, tokens_per_entry=block.ratio, split=whole
-    )
+    entries = CacheRow(kind=CacheKind.MLA, layers=1, key_elements=size, tokens_per_entry=block.ratio, split=whole)
     return window, entries, *_indexer(block.indexer, block.ratio)
 
 

@@ -155,7 +155,7 @@ def _linear(block: LinearAttention, hidden: int) -> tuple[Linear, ...]:
     if block.variant is LinearKind.LIGHTNING:
         return Linear("qkv_proj", hidden, 2 * keys + values), Linear("output_gate", hidden, values), output
     rank = block.gate_rank or block.value_head_size
-    gates = tuple(
+    low_rank = tuple(
         Linear(role, *shape, part=PartKind.GATE)
         for role, shape in (
             ("f_a_proj", (hidden, rank)),
@@ -166,7 +166,7 @@ def _linear(block: LinearAttention, hidden: int) -> tuple[Linear, ...]:
         )
     )
     queries = Linear("q_proj", hidden, keys), Linear("k_proj", hidden, keys), Linear("v_proj", hidden, values)
-    return *queries, *gates, output
+    return *queries, *low_rank, output
 
 
 def _mamba(block: Mamba, hidden: int) -> tuple[Linear, ...]:
