@@ -8,6 +8,7 @@ from collections import defaultdict
 import msgspec
 
 from cardmatch.catalogue.bundle import bundled_snapshot
+from cardmatch.catalogue.calibration import Calibration, calibration
 from cardmatch.catalogue.names.spelling import key
 from cardmatch.catalogue.snapshot import Snapshot, decode, encode, version_of
 from cardmatch.engine.hardware.card import Card
@@ -28,6 +29,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     card_names: dict[str, tuple[str, ...]]
     families: dict[str, tuple[str, ...]]
     unlisted_cards: frozenset[str]
+    calibration: Calibration
 
 
 def build(snapshot: Snapshot, version: str) -> World:
@@ -40,6 +42,7 @@ def build(snapshot: Snapshot, version: str) -> World:
         card_names={row.key: row.cards for row in snapshot.card_names},
         families=_families(snapshot.cards),
         unlisted_cards=frozenset(snapshot.unlisted_cards),
+        calibration=calibration(),
     )
 
 

@@ -12,7 +12,18 @@ from cardmatch.engine.terms.notice import Params
 class FaultCode(StrEnum):
     """Every reason for refusing a request. `text/` has one sentence per code and language."""
 
-    HEADS_NOT_DIVISIBLE = "heads_not_divisible"
+    HEADS_NOT_DIVISIBLE = "heads_not_divisible"  # tensor, heads, known: the sizes that divide
+    # How a job is laid out. In brackets: params.
+    LAYOUT_NOT_COUNT = "layout_not_count"  # gpus that the layout takes, count
+    LAYOUT_PART_TOO_LARGE = "layout_part_too_large"  # part: expert or decode_context, ranks, limit
+    MORE_STAGES_THAN_LAYERS = "more_stages_than_layers"  # pipeline, layers
+    MIG_NOT_SUPPORTED = "mig_not_supported"  # card
+    MIG_ON_STATED_MEMORY = "mig_on_stated_memory"  # no param
+    MIG_OVER_SEVERAL = "mig_over_several"  # card: partitions have no links between them
+    CARD_MEMORY_UNKNOWN = "card_memory_unknown"  # card: what engines see of it was never published
+    # How long requests are. In brackets: params.
+    MEAN_BEYOND_CONTEXT = "mean_beyond_context"  # mean_tokens, context_tokens
+    PREFIX_BEYOND_REQUEST = "prefix_beyond_request"  # prefix_tokens, mean_tokens
     # The shape of a request, found while it is decoded. In brackets: params.
     WRONG_TYPE = "wrong_type"  # expected: names of JSON types (string, integer, …), got: one of them
     MISSING_FIELD = "missing_field"  # field

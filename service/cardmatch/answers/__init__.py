@@ -1,0 +1,1 @@
+"""One module a question: resolve names, ask the engine, fill in the words. Knows no HTTP."""

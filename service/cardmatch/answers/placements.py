@@ -1,0 +1,144 @@
+"""From the cards that a request names to devices with the memory that engines see."""
+
+from __future__ import annotations
+
+from cardmatch.catalogue.names.cards import resolve_card
+from cardmatch.catalogue.world import World
+from cardmatch.engine.hardware.card import Card, Mig, MigProfile, mig_profile
+from cardmatch.engine.hardware.choice import CardChoice, CustomCard
+from cardmatch.engine.hardware.layout import Layout
+from cardmatch.engine.memory.placement import Device, Placement
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+
+DEFAULT_CARDS = ("rtx-4090", "a100-sxm-40", "a100-sxm-80", "h100-sxm-80")
+"""Asked about where a request names no card: the cards of the buyers' guides, smallest first."""
+
+
+def resolve_placements(world: World, choices: tuple[str | CardChoice, ...] | None) -> tuple[Placement, ...]:
+    """One placement per choice, in order. Raises Invalid with a pointer under /cards."""
+    if choices is None:
+        return tuple(resolve_placement(world, card) for card in DEFAULT_CARDS)
+    placements = []
+    for index, choice in enumerate(choices):
+        try:
+            placements.append(resolve_placement(world, choice))
+        except Invalid as invalid:
+            raise invalid.under(f"/cards/{index}") from None
+    return tuple(placements)
+
+
+def resolve_placement(world: World, choice: str | CardChoice) -> Placement:
+    """The placement that *choice* means; all of several cards are joined by tensor parallelism unless it says how."""
+    if isinstance(choice, str):
+        return Placement(device=whole_device(resolve_card(world, choice)))
+    layout = choice.layout or Layout(tensor=choice.count)
+    _check_layout(layout, choice)
+    return Placement(
+        device=_device(world, choice),
+        count=choice.count,
+        layout=layout,
+        link=choice.link,
+        occupied_bytes=choice.occupied_bytes,
+        host_ram_bytes=choice.host_ram_bytes,
+    )
+
+
+def _check_layout(layout: Layout, choice: CardChoice) -> None:
+    if layout.gpus != choice.count:
+        raise Invalid(
+            Fault(
+                code=FaultCode.LAYOUT_NOT_COUNT,
+                pointer="/layout",
+                params={"gpus": layout.gpus, "count": choice.count},
+            )
+        )
+    if layout.expert > layout.gpus or layout.tensor % layout.decode_context:
+        part = "expert" if layout.expert > layout.gpus else "decode_context"
+        raise Invalid(
+            Fault(
+                code=FaultCode.LAYOUT_PART_TOO_LARGE,
+                pointer=f"/layout/{part}",
+                params={
+                    "part": part,
+                    "ranks": getattr(layout, part),
+                    "limit": layout.gpus if part == "expert" else layout.tensor,
+                },
+            )
+        )
+
+
+def _device(world: World, choice: CardChoice) -> Device:
+    if isinstance(choice.card, CustomCard):
+        if choice.mig:
+            raise Invalid(Fault(code=FaultCode.MIG_ON_STATED_MEMORY, pointer="/mig"))
+        return custom_device(choice.card)
+    try:
+        card = resolve_card(world, choice.card)
+    except Invalid as invalid:
+        raise invalid.under("/card") from None
+    return whole_device(card) if choice.mig is None else slice_device(card, choice.mig)
+
+
+def custom_device(card: CustomCard) -> Device:
+    """A card of which only the memory is known."""
+    return Device(
+        card=None,
+        physical_bytes=card.memory_bytes,
+        memory_bytes=card.memory_bytes,
+        memory_low_bytes=card.memory_bytes,
+        memory_high_bytes=card.memory_bytes,
+        bandwidth_gb_s=card.bandwidth_gb_s,
+        compute_capability=card.compute_capability,
+    )
+
+
+def whole_device(card: Card) -> Device:
+    """A whole card. Raises Invalid where nobody has published what engines see of it."""
+    if card.visible is None or card.usable_bytes is None:
+        raise Invalid(Fault(code=FaultCode.CARD_MEMORY_UNKNOWN, pointer="", params={"card": card.id}))
+    return Device(
+        card=card.id,
+        physical_bytes=card.usable_bytes // card.devices,
+        memory_bytes=card.visible.expected_bytes // card.devices,
+        memory_low_bytes=card.visible.low_bytes // card.devices,
+        memory_high_bytes=card.visible.high_bytes // card.devices,
+        bandwidth_gb_s=card.bandwidth_gb_s / card.devices,
+        compute_capability=card.compute_capability,
+        vendor=card.vendor.value,
+    )
+
+
+def slice_device(card: Card, name: str) -> Device:
+    """The MIG slice *name* of *card*, with the memory that the driver lists for it."""
+    mig = card.mig
+    if mig is None:
+        raise Invalid(Fault(code=FaultCode.MIG_NOT_SUPPORTED, pointer="/mig", params={"card": card.id}))
+    profile = mig_profile(card, name)
+    if profile is None or profile.memory_low_bytes is None:
+        raise Invalid(_unknown_profile(card, mig, name, profile))
+    high = profile.memory_high_bytes or profile.memory_low_bytes
+    return Device(
+        card=card.id,
+        mig=profile.name,
+        physical_bytes=profile.memory_low_bytes,
+        memory_bytes=profile.memory_low_bytes,
+        memory_low_bytes=profile.memory_low_bytes,
+        memory_high_bytes=high,
+        bandwidth_gb_s=card.bandwidth_gb_s * profile.bandwidth_share,
+        compute_capability=card.compute_capability,
+        vendor=card.vendor.value,
+    )
+
+
+def _unknown_profile(card: Card, mig: Mig, name: str, found: MigProfile | None) -> Fault:
+    known = [profile.name for profile in mig.profiles if profile.memory_low_bytes is not None]
+    code = FaultCode.UNKNOWN_MIG_PROFILE if found is None else FaultCode.CARD_MEMORY_UNKNOWN
+    return Fault(code=code, pointer="/mig", params={"card": card.id, "name": name}, suggestions=tuple(known))
+
+
+def alternatives(world: World) -> tuple[Placement, ...]:
+    """Other cards that a way to fit may name: those that clouds rent out, smallest memory first."""
+    return tuple(Placement(device=whole_device(world.cards[card])) for card in _ALTERNATIVES)
+
+
+_ALTERNATIVES = ("rtx-4090", "rtx-5090", "a100-sxm-40", "l40s", "a100-sxm-80", "h100-sxm-80", "h200-sxm", "b200")

@@ -1,0 +1,22 @@
+"""The fitted constants that ship with this release; `tools/calibrate` writes them from truth cases."""
+
+from __future__ import annotations
+
+import functools
+
+import msgspec
+
+from cardmatch.catalogue.bundle import read
+from cardmatch.engine.memory.calibration import MemoryCalibration
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """Every room's constants."""
+
+    serving: MemoryCalibration
+
+
+@functools.cache
+def calibration() -> Calibration:
+    """The bundled constants, read once a process."""
+    return Calibration(serving=read("calibration/serving.json", MemoryCalibration))

@@ -1,0 +1,1 @@
+"""What a job needs, what an engine reserves, and whether it fits."""

@@ -1,0 +1,37 @@
+"""Constants that are measured, not derived: fitted from truth cases by `tools/calibrate`, kept in the catalogue."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Fitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A fitted constant with the spread of its residuals: measured over predicted, tenth and ninetieth percentile."""
+
+    value: float
+    low_ratio: float
+    high_ratio: float
+    rows: int
+
+
+class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """vLLM's reserves.
+
+    `logit_copies`: fp32 copies of the logits of `max_num_seqs` requests that profiling holds at its peak.
+    `token_widths`: multiples of hidden + feed-forward size, in 16 bits, that each batched token holds.
+    `context_bytes`: CUDA context and workspaces outside the allocator. `rank_bytes`: communication buffers of each GPU
+    once there are several. `graph_bytes_per_layer`: captured CUDA graphs.
+    """
+
+    logit_copies: Fitted
+    token_widths: Fitted
+    context_bytes: Fitted
+    rank_bytes: Fitted
+    graph_bytes_per_layer: Fitted
+
+
+class MemoryCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every fitted constant of the memory room."""
+
+    as_of: str
+    vllm: VllmCalibration

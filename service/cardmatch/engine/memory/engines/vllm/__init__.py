@@ -1,0 +1,1 @@
+"""vLLM (V1): utilisation × total memory, profiled activations, paged cache."""

@@ -1,0 +1,126 @@
+"""The public call of the memory room for serving: what a job needs, and what becomes of it on each placement."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
+from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.engines.registry import reserve
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
+from cardmatch.engine.memory.placed import place
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.engine.memory.ways import ways_to_fit
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.linears import PartKind
+from cardmatch.engine.models.parameters import ParameterCounts, parameters
+from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
+
+
+class ServingEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of an estimate, before any words."""
+
+    parameters: ParameterCounts
+    need: Need
+    kv_cache: KvCache
+    rule_of_thumb_bytes: int
+    placements: tuple[PlacementEstimate, ...]
+    assumptions: tuple[Assumption, ...]
+    notices: tuple[Notice, ...]
+
+
+def estimate_vram(
+    architecture: Architecture,
+    checkpoint: Checkpoint,
+    workload: Inference,
+    placements: tuple[Placement, ...],
+    calibration: MemoryCalibration,
+    *,
+    alternatives: tuple[Placement, ...] = (),
+    basis: Basis = Basis.EXACT,
+) -> ServingEstimate:
+    """Estimate *workload* on each of *placements*.
+
+    *alternatives* are further placements that ways to fit may name, best first; without any none is computed. Raises
+    Invalid with pointers into the request.
+    """
+    job, assumptions = settle(workload, architecture, checkpoint, basis)
+    counts = parameters(architecture)
+    return ServingEstimate(
+        parameters=counts,
+        need=need(job, sum(part.bytes for part in job.parts if part.kind is not PartKind.MTP)),
+        kv_cache=kv_cache(job),
+        rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
+        placements=tuple(
+            _estimate_one(job, workload, placement, index, calibration, alternatives)
+            for index, placement in enumerate(placements)
+        ),
+        assumptions=assumptions,
+        notices=_notices(job),
+    )
+
+
+def _estimate_one(
+    job: ServingJob,
+    workload: Inference,
+    placement: Placement,
+    index: int,
+    calibration: MemoryCalibration,
+    alternatives: tuple[Placement, ...],
+) -> PlacementEstimate:
+    check_layout(job.architecture, placement, index)
+    placed = place(job, placement, reserve(job, workload.engine, placement, calibration))
+    if not alternatives or placed.verdict in {Verdict.COMFORTABLE, Verdict.FITS}:
+        return placed
+    ways = ways_to_fit(job, workload, placement, index, placed, calibration, alternatives)
+    return msgspec.structs.replace(placed, ways_to_fit=ways)
+
+
+def check_layout(architecture: Architecture, placement: Placement, index: int) -> None:
+    """Refuse layouts that no engine can run: heads that do not divide, more stages than layers."""
+    layout, pointer = placement.layout, f"/cards/{index}/layout"
+    for group in architecture.layer_groups:
+        for block in group.blocks:
+            heads = getattr(block, "query_heads", getattr(block, "heads", 0))
+            if heads and heads % layout.tensor:
+                raise Invalid(
+                    Fault(
+                        code=FaultCode.HEADS_NOT_DIVISIBLE,
+                        pointer=f"{pointer}/tensor",
+                        params={"tensor": layout.tensor, "heads": heads, "known": _divisors(heads, placement.count)},
+                    )
+                )
+    layers = len(architecture.layer_order)
+    if layout.pipeline > layers:
+        raise Invalid(
+            Fault(
+                code=FaultCode.MORE_STAGES_THAN_LAYERS,
+                pointer=f"{pointer}/pipeline",
+                params={"pipeline": layout.pipeline, "layers": layers},
+            )
+        )
+
+
+def _divisors(heads: int, most: int) -> list[str]:
+    """The tensor-parallel sizes that would do, as words."""
+    return [str(size) for size in range(1, max(most, 8) + 1) if heads % size == 0]
+
+
+def _notices(job: ServingJob) -> tuple[Notice, ...]:
+    limit = job.architecture.maximum_context_tokens
+    if limit is None or job.context_tokens <= limit:
+        return ()
+    return (
+        Notice(
+            code=NoticeCode.CONTEXT_BEYOND_MODEL,
+            severity=Severity.CAUTION,
+            params={"context_tokens": job.context_tokens, "limit_tokens": limit},
+        ),
+    )

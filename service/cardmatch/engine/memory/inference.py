@@ -1,0 +1,34 @@
+"""The workload of serving a language model, as the request states it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cardmatch.engine.memory.engines.registry import AnyEngine
+from cardmatch.engine.memory.engines.vllm.options import Vllm
+from cardmatch.engine.models.formats import WeightFormat
+from cardmatch.engine.models.kv_formats import KvCache, KvFormat
+from cardmatch.engine.terms.units import Tokens
+
+Concurrency = Annotated[int, Meta(ge=1, le=1_000_000, description="Requests at the same time.")]
+
+
+class Inference(
+    msgspec.Struct, tag="inference", tag_field="kind", frozen=True, kw_only=True, forbid_unknown_fields=True
+):
+    """Serving or running a language model.
+
+    `context_tokens` is the longest single request, prompt and output together; `mean_tokens_per_request` is what a
+    request holds on average and defaults to it.
+    """
+
+    engine: AnyEngine = Vllm()
+    context_tokens: Tokens | None = None
+    concurrency: Concurrency | None = None
+    mean_tokens_per_request: Tokens | None = None
+    weights: WeightFormat = "as_published"
+    kv_cache: KvCache = KvFormat.AUTO
+    shared_prefix_tokens: Annotated[int, Meta(ge=0, le=10**9)] = 0

@@ -1,0 +1,71 @@
+"""What a job needs by itself: no engine, no card, no copies."""
+
+from __future__ import annotations
+
+import math
+
+from cardmatch.engine.memory.answer import CacheRow as AnswerRow
+from cardmatch.engine.memory.answer import KvCache, Need
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.models.architecture import StateDtypes
+from cardmatch.engine.models.cache import CacheRow
+from cardmatch.engine.models.kv_formats import KvFormats, token_bytes
+
+RULE_OF_THUMB_BYTES_PER_PARAMETER = 2
+"""The guides' “about 2 GB per billion parameters at 16 bits”, which counts no cache."""
+
+
+def state_bytes(row: CacheRow, dtypes: StateDtypes) -> int:
+    """Recurrent state of one sequence over all layers of *row*."""
+    one = row.convolution_elements * dtypes.convolution_bytes + row.recurrent_elements * dtypes.recurrent_bytes
+    return row.layers * one
+
+
+def cached_bytes(row: CacheRow, job: ServingJob, tokens: int) -> int:
+    """Keys and values that a request of *tokens* leaves in all layers of *row*, unrounded."""
+    each = token_bytes(row, job.kv_cache) * row.layers
+    if row.fixed_tokens is not None:
+        return math.ceil(each * row.fixed_tokens)
+    kept = tokens if row.window_tokens is None else min(tokens, row.window_tokens)
+    return math.ceil(each * -(-kept // row.tokens_per_entry))
+
+
+def need(job: ServingJob, weights_bytes: int) -> Need:
+    """The sum over the model for all concurrent requests at their mean length."""
+    dtypes = job.architecture.state
+    one = sum(cached_bytes(row, job, job.mean_tokens) for row in job.cache_rows)
+    shared = (
+        sum(
+            cached_bytes(row, job, min(job.shared_prefix_tokens, job.mean_tokens))
+            for row in job.cache_rows
+            if row.window_tokens is None and row.fixed_tokens is None
+        )
+        if job.shared_prefix_tokens
+        else 0
+    )
+    return Need(
+        weights_bytes=weights_bytes,
+        kv_cache_bytes=one * job.concurrency - shared * (job.concurrency - 1),
+        recurrent_state_bytes=job.concurrency * sum(state_bytes(row, dtypes) for row in job.cache_rows),
+    )
+
+
+def kv_cache(job: ServingJob) -> KvCache:
+    """The cache by kind of layer, for one request."""
+    rows = tuple(_answer_row(row, job) for row in job.cache_rows)
+    name = (
+        f"{job.kv_cache.k.value}/{job.kv_cache.v.value}" if isinstance(job.kv_cache, KvFormats) else job.kv_cache.value
+    )
+    return KvCache(format=name, bytes_per_token=sum(row.bytes_per_token for row in rows), by_layer=rows)
+
+
+def _answer_row(row: CacheRow, job: ServingJob) -> AnswerRow:
+    each = token_bytes(row, job.kv_cache) * row.layers
+    fixed = math.ceil(each * row.fixed_tokens) if row.fixed_tokens is not None else 0
+    return AnswerRow(
+        kind=row.kind,
+        layers=row.layers,
+        window_tokens=row.window_tokens,
+        bytes_per_token=0 if row.fixed_tokens is not None else math.ceil(each / row.tokens_per_entry),
+        bytes_per_sequence=fixed + state_bytes(row, job.architecture.state),
+    )

@@ -1,0 +1,41 @@
+"""What an engine sets aside on one GPU: the common shape that every engine module fills in."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cardmatch.engine.memory.cache_layout import CacheLayout
+from cardmatch.engine.memory.engines.reserves import AnyReserves
+from cardmatch.engine.terms.band import Band
+from cardmatch.engine.terms.notice import Notice
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the memory with a budget of its own, and what lies in it before any request: the fixed parts."""
+
+    name: str
+    budget_bytes: int
+    fixed_expected_bytes: int
+    fixed_high_bytes: int
+    holds_cache: bool = True
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies on the fullest GPU of a placement, and how requests fill the rest.
+
+    `longest_tokens` is the engine's maximum length of one request, `most_requests` how many it ever runs at once (per
+    data-parallel copy), `budget_bytes` what it may fill in all. `reserves` are the figures that the engine's own
+    log will print, as a struct of the engine's module.
+    """
+
+    weights: Band
+    activations: Band
+    overhead: Band
+    cache: CacheLayout
+    pools: tuple[Pool, ...]
+    longest_tokens: int
+    most_requests: int
+    budget_bytes: int
+    reserves: AnyReserves
+    host_ram_bytes: int = 0
+    notices: tuple[Notice, ...] = ()

@@ -1,0 +1,86 @@
+"""From the workload as asked to the job with every default filled in, and the list of what was assumed."""
+
+from __future__ import annotations
+
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.cache import by_layer
+from cardmatch.engine.models.checkpoint import Checkpoint, requantised
+from cardmatch.engine.models.formats import Dtype
+from cardmatch.engine.models.kv_formats import KvCache, KvFormat
+from cardmatch.engine.models.parts import parts
+from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Assumption, Scalar
+
+DEFAULT_CONTEXT_TOKENS = 8192
+
+
+def settle(
+    workload: Inference, architecture: Architecture, checkpoint: Checkpoint, basis: Basis
+) -> tuple[ServingJob, tuple[Assumption, ...]]:
+    """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload."""
+    assumed: dict[str, Scalar] = {}
+    context = workload.context_tokens
+    if context is None:
+        limit = architecture.maximum_context_tokens
+        context = min(DEFAULT_CONTEXT_TOKENS, limit) if limit else DEFAULT_CONTEXT_TOKENS
+        assumed["context_tokens"] = context
+    concurrency = workload.concurrency
+    if concurrency is None:
+        concurrency = 1
+        assumed["concurrency"] = concurrency
+    mean = workload.mean_tokens_per_request
+    if mean is None:
+        mean = context
+        assumed["mean_tokens_per_request"] = mean
+    _check_lengths(workload, context, mean)
+    stored = requantised(architecture, checkpoint, workload.weights)
+    if workload.weights == "as_published":
+        assumed["weights"] = stored.format
+    cache = _cache_format(workload.kv_cache, stored)
+    if workload.kv_cache is KvFormat.AUTO and isinstance(cache, KvFormat):
+        assumed["kv_cache"] = cache.value
+    job = ServingJob(
+        architecture=architecture,
+        checkpoint=stored,
+        parts=parts(architecture, stored),
+        cache_rows=by_layer(architecture),
+        kv_cache=cache,
+        context_tokens=context,
+        concurrency=concurrency,
+        mean_tokens=mean,
+        shared_prefix_tokens=workload.shared_prefix_tokens,
+        longest_possible_tokens=max(context, architecture.maximum_context_tokens or context),
+        basis=basis,
+    )
+    return job, tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in assumed.items())
+
+
+def _check_lengths(workload: Inference, context: int, mean: int) -> None:
+    if mean > context:
+        raise Invalid(
+            Fault(
+                code=FaultCode.MEAN_BEYOND_CONTEXT,
+                pointer="/workload/mean_tokens_per_request",
+                params={"mean_tokens": mean, "context_tokens": context},
+            )
+        )
+    if workload.shared_prefix_tokens > mean:
+        raise Invalid(
+            Fault(
+                code=FaultCode.PREFIX_BEYOND_REQUEST,
+                pointer="/workload/shared_prefix_tokens",
+                params={"prefix_tokens": workload.shared_prefix_tokens, "mean_tokens": mean},
+            )
+        )
+
+
+def _cache_format(asked: KvCache, checkpoint: Checkpoint) -> KvCache:
+    """`auto` is what the checkpoint declares, else its 16-bit type; fp32 checkpoints are served in 16 bits."""
+    if asked is not KvFormat.AUTO:
+        return asked
+    if checkpoint.kv_cache is not None:
+        return checkpoint.kv_cache
+    return KvFormat.FP16 if checkpoint.base is Dtype.FP16 else KvFormat.BF16
