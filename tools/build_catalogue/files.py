@@ -27,6 +27,13 @@ def one_row_a_line(head: dict[str, Any], key: str, rows: Iterable[Any]) -> bytes
     return opening + b',\n "' + key.encode() + b'": [\n' + body + b"\n ]\n}\n"
 
 
+def without_defaults(row: msgspec.Struct) -> dict[str, Any]:
+    """The fields of *row* that differ from their defaults: what a data file needs to say."""
+    fields = msgspec.structs.fields(row)
+    values = ((field.name, getattr(row, field.name), field.default) for field in fields)
+    return {name: value for name, value, default in values if value != default and value not in ((), {})}
+
+
 def lines(rows: Iterable[Any]) -> bytes:
     """One JSON document a line."""
     return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)

@@ -15,12 +15,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from cardmatch.catalogue.feed import Feed
 from cardmatch.engine.hardware.card import Card, CardId
+from cardmatch.engine.money.amounts import Day
+from cardmatch.engine.money.country import Country
+from cardmatch.engine.money.offer import Offer
+from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
+from cardmatch.engine.money.provider import Provider
 
 SCHEMA = 1
 ROWS_A_LINE = 64
 
-Day = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$(?!\n)", description="ISO 8601 date.")]
 NameKey = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[a-z0-9]+$(?!\n)")]
 
 
@@ -50,6 +55,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     card_sources: dict[str, str]
     card_names: tuple[CardName, ...]
     unlisted_cards: tuple[NameKey, ...]
+    offers: tuple[Offer, ...]
+    providers: tuple[Provider, ...]
+    feeds: tuple[Feed, ...]
+    countries: tuple[Country, ...]
+    country_sources: dict[str, str]
+    ownership: tuple[Ownership, ...]
+    ownership_costs: OwnershipCosts
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +74,20 @@ class _SchemaOnly(msgspec.Struct, frozen=True):
     schema: int
 
 
-_SECTIONS: dict[str, Any] = {"cards": Card, "card_sources": Source, "card_names": CardName, "unlisted_cards": NameKey}
+# Lists of rows, maps of sources, and the one section that is a single row.
+_SECTIONS: dict[str, Any] = {
+    "cards": Card,
+    "card_sources": Source,
+    "card_names": CardName,
+    "unlisted_cards": NameKey,
+    "offers": Offer,
+    "providers": Provider,
+    "feeds": Feed,
+    "countries": Country,
+    "country_sources": Source,
+    "ownership": Ownership,
+    "ownership_costs": OwnershipCosts,
+}
 _DECODERS = {name: msgspec.json.Decoder(types.GenericAlias(list, (row,))) for name, row in _SECTIONS.items()}
 
 
@@ -93,8 +118,7 @@ def decode(raw: bytes) -> Snapshot:
         raise SnapshotError(f"not a snapshot: {problem}") from problem
     if next(remaining, None) is not None:
         raise SnapshotError("more lines than the header announces")
-    sources = {source.key: source.text for source in sections.pop("card_sources")}
-    return Snapshot(as_of=header.as_of, card_sources=sources, **{name: tuple(rows) for name, rows in sections.items()})
+    return Snapshot(as_of=header.as_of, **{name: _field(name, rows) for name, rows in sections.items()})
 
 
 def _header(line: bytes) -> _Header:
@@ -120,6 +144,19 @@ def _section(name: str, count: int, lines: Iterator[bytes]) -> list[Any]:
 
 
 def _rows(snapshot: Snapshot, name: str) -> list[Any]:
-    if name == "card_sources":
-        return [Source(key=key, text=text) for key, text in sorted(snapshot.card_sources.items())]
-    return list(getattr(snapshot, name))
+    """A field of the snapshot as the rows of its section."""
+    field = getattr(snapshot, name)
+    if isinstance(field, dict):
+        return [Source(key=key, text=text) for key, text in sorted(field.items())]
+    return list(field) if isinstance(field, tuple) else [field]
+
+
+def _field(name: str, rows: list[Any]) -> Any:
+    """The rows of a section as the field of the snapshot."""
+    if _SECTIONS[name] is Source:
+        return {source.key: source.text for source in rows}
+    if _SECTIONS[name] is not OwnershipCosts:
+        return tuple(rows)
+    if len(rows) != 1:
+        raise SnapshotError(f"{name}: one row expected, {len(rows)} found")
+    return rows[0]

@@ -9,9 +9,15 @@ import msgspec
 
 from cardmatch.catalogue.bundle import bundled_snapshot
 from cardmatch.catalogue.calibration import Calibration, calibration
+from cardmatch.catalogue.feed import Feed
 from cardmatch.catalogue.names.spelling import key
 from cardmatch.catalogue.snapshot import Snapshot, decode, encode, version_of
 from cardmatch.engine.hardware.card import Card
+from cardmatch.engine.money.amounts import Day
+from cardmatch.engine.money.country import Country
+from cardmatch.engine.money.offer import Offer
+from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
+from cardmatch.engine.money.provider import Provider
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,17 +25,26 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
     `version` is the SHA-256 of the snapshot's canonical bytes, `as_of` the day of its newest fact. `card_names` maps
     spelling keys to ids, `families` the keys of families and architectures; `unlisted_cards` are keys of cards that
-    exist but have no row.
+    exist but have no row. Everything that is listed stands in the order of its id.
     """
 
     version: str
-    as_of: str
+    as_of: Day
     cards: dict[str, Card]
     card_sources: dict[str, str]
     card_names: dict[str, tuple[str, ...]]
     families: dict[str, tuple[str, ...]]
     unlisted_cards: frozenset[str]
     calibration: Calibration
+    offers: dict[str, Offer]
+    offers_by_card: dict[str, tuple[Offer, ...]]
+    offers_of_unknown_card: tuple[Offer, ...]
+    providers: dict[str, Provider]
+    feeds: tuple[Feed, ...]
+    countries: dict[str, Country]
+    country_sources: dict[str, str]
+    ownership: dict[str, Ownership]
+    ownership_costs: OwnershipCosts
 
 
 def build(snapshot: Snapshot, version: str) -> World:
@@ -43,6 +58,15 @@ def build(snapshot: Snapshot, version: str) -> World:
         families=_families(snapshot.cards),
         unlisted_cards=frozenset(snapshot.unlisted_cards),
         calibration=calibration(),
+        offers={offer.id: offer for offer in snapshot.offers},
+        offers_by_card=_by_card(snapshot.offers),
+        offers_of_unknown_card=tuple(offer for offer in snapshot.offers if offer.card is None),
+        providers={provider.id: provider for provider in snapshot.providers},
+        feeds=snapshot.feeds,
+        countries={country.code: country for country in snapshot.countries},
+        country_sources=snapshot.country_sources,
+        ownership={row.card: row for row in snapshot.ownership},
+        ownership_costs=snapshot.ownership_costs,
     )
 
 
@@ -56,6 +80,14 @@ def bundled() -> World:
     """The World of the data files that ship with this release; read once a process."""
     snapshot = bundled_snapshot()
     return build(snapshot, version_of(encode(snapshot)))
+
+
+def _by_card(offers: tuple[Offer, ...]) -> dict[str, tuple[Offer, ...]]:
+    rows: defaultdict[str, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        if offer.card is not None:
+            rows[offer.card].append(offer)
+    return {card: tuple(listed) for card, listed in rows.items()}
 
 
 def _families(cards: tuple[Card, ...]) -> dict[str, tuple[str, ...]]:

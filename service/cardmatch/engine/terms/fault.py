@@ -47,6 +47,7 @@ class FaultCode(StrEnum):
     CARD_NOT_LISTED = "card_not_listed"  # name: of a card that exists, but without a row in the catalogue
     CARD_MEMORY_CONFLICT = "card_memory_conflict"  # name: of a card that has another memory size than was said
     UNKNOWN_MIG_PROFILE = "unknown_mig_profile"  # name, card
+    UNKNOWN_COUNTRY = "unknown_country"  # country: a code that the catalogue has no row for
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
