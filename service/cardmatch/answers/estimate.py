@@ -56,7 +56,7 @@ class CatalogueFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The snapshot that the answer was made from."""
 
     version: str
-    as_of: str
+    as_of: dt.date
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
