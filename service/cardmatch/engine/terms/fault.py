@@ -49,6 +49,12 @@ class FaultCode(StrEnum):
     UNKNOWN_MIG_PROFILE = "unknown_mig_profile"  # name, card
     UNKNOWN_COUNTRY = "unknown_country"  # country: a code that the catalogue has no row for
 
+    # Reports of benchmark tools. In brackets: params.
+    REPORT_NOT_READ = "report_not_read"  # tool: nothing in the text looks like its output
+    REPORT_OF_OTHER_TOOL = "report_of_other_tool"  # tool that was named; the suggestions are whose report it is
+    REPORT_OF_SEVERAL_RUNS = "report_of_several_runs"  # tool, what: model or row, of which there are several
+    REPORT_LACKS_UNIT = "report_lacks_unit"  # tool, unit that is asked for, has: the units that it counts
+
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """One thing wrong with a request."""

@@ -1,0 +1,1 @@
+"""How fast a job runs: rates of work, predicted or measured."""

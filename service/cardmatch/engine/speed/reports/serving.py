@@ -1,0 +1,77 @@
+"""`vllm bench serve` and `sglang.bench_serving`: two tools of one descent, told apart by what else they print.
+
+Fields as in vLLM `vllm/benchmarks/serve.py` (0.11) and SGLang `python/sglang/bench_serving.py` (0.5): SGLang also
+prints the input token rate, vLLM does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cardmatch.engine.speed.reports.report import Family, Report, Tool, Unreadable, number, rates_of, ratio
+from cardmatch.engine.speed.reports.text import documents, labels
+from cardmatch.engine.speed.throughput import WorkUnit
+
+_BANNER = "serving benchmark result"
+# Label of the printed summary → field of the JSON result.
+_PRINTED = {
+    "request throughput (req/s)": "request_throughput",
+    "output token throughput (tok/s)": "output_throughput",
+    "input token throughput (tok/s)": "input_throughput",
+    "total token throughput (tok/s)": "total_token_throughput",
+    "total input tokens": "total_input_tokens",
+    "total generated tokens": "total_output_tokens",
+    "successful requests": "completed",
+    "failed requests": "failed",
+}
+
+
+def read_vllm(text: str) -> Report:
+    """The JSON file of `--save-result` or the printed summary. Raises Unreadable for anything else."""
+    fields = _fields(text)
+    if "input_throughput" in fields or "total_token_throughput" not in fields:
+        raise Unreadable
+    return _report(Tool.VLLM_BENCH, fields)
+
+
+def read_sglang(text: str) -> Report:
+    """The last line of `--output-file` or the printed summary. Raises Unreadable for anything else."""
+    fields = _fields(text)
+    if "input_throughput" not in fields:
+        raise Unreadable
+    return _report(Tool.SGLANG_BENCH, fields)
+
+
+def _fields(text: str) -> dict[str, Any]:
+    runs = [row for row in documents(text) if "request_throughput" in row and "output_throughput" in row]
+    if runs:
+        return runs[-1]
+    if _BANNER not in text.lower():
+        raise Unreadable
+    printed = labels(text)
+    return {field: printed[label] for label, field in _PRINTED.items() if label in printed}
+
+
+def _report(tool: Tool, fields: dict[str, Any]) -> Report:
+    output = number(fields.get("output_throughput"))
+    inputs = number(fields.get("input_throughput"))
+    total = number(fields.get("total_token_throughput"))
+    if total is None and output is not None and inputs is not None:
+        total = output + inputs
+    completed = number(fields.get("completed"))
+    model = fields.get("model_id") or fields.get("model")
+    return Report(
+        tool=tool,
+        family=Family.COMMUNITY,
+        model=model if isinstance(model, str) else None,
+        rates=rates_of(
+            {
+                WorkUnit.REQUEST: number(fields.get("request_throughput")),
+                WorkUnit.OUTPUT_TOKEN: output,
+                WorkUnit.TOKEN: total,
+            }
+        ),
+        prompt_tokens=ratio(number(fields.get("total_input_tokens")), completed),
+        output_tokens=ratio(number(fields.get("total_output_tokens")), completed),
+        failed_requests=int(number(fields.get("failed")) or 0),
+    )
