@@ -58,4 +58,6 @@ def resolve_model(world: World, reference: str | ConfigModel | GgufModel | Archi
     del world
     if isinstance(reference, ArchitectureModel):
         return Resolved(id=None, architecture=reference.architecture, checkpoint=plain())
-    raise Invalid(Fault(code=FaultCode.WRONG_VALUE, pointer="/model"))
+    raise Invalid(
+        Fault(code=FaultCode.WRONG_VALUE, pointer="/model", params={"value": "model", "known": ["architecture"]})
+    )

@@ -48,6 +48,38 @@ class FaultCode(StrEnum):
     CARD_MEMORY_CONFLICT = "card_memory_conflict"  # name: of a card that has another memory size than was said
     UNKNOWN_MIG_PROFILE = "unknown_mig_profile"  # name, card
     UNKNOWN_COUNTRY = "unknown_country"  # country: a code that the catalogue has no row for
+    # Choices of cards and how a model is spread over them.
+    EXPERTS_NOT_DIVISIBLE = "experts_not_divisible"  # experts, expert
+    LINK_NOT_AVAILABLE = "link_not_available"  # card, link
+    OCCUPIED_BEYOND_MEMORY = "occupied_beyond_memory"  # occupied_bytes, memory_bytes
+    # Names and descriptions of models.
+    UNKNOWN_MODEL = "unknown_model"  # name
+    AMBIGUOUS_MODEL = "ambiguous_model"  # name
+    UNKNOWN_ARCHITECTURE = "unknown_architecture"  # architecture: its name, or a model type
+    ARCHITECTURE_UNREADABLE = "architecture_unreadable"  # architecture, fields: what no reader understands
+    CONFIG_NOT_OBJECT = "config_not_object"  # got: a JSON type
+    CONFIG_FIELD_MISSING = "config_field_missing"  # field
+    CONFIG_WRONG_VALUE = "config_wrong_value"  # field, value
+    CONFIG_CONTRADICTION = "config_contradiction"  # fields that cannot hold together
+    QUERY_HEADS_NOT_DIVISIBLE = "query_heads_not_divisible"  # heads, kv_heads
+    QUANTIZATION_UNKNOWN = "quantization_unknown"  # value: the method that config.json names
+    GGUF_KEY_MISSING = "gguf_key_missing"  # field
+    WRONG_KIND_OF_MODEL = "wrong_kind_of_model"  # model_kind, workload
+    # Fields that do not go together.
+    EXACTLY_ONE_OF = "exactly_one_of"  # fields
+    AT_MOST_ONE_OF = "at_most_one_of"  # fields
+    NEEDS_FIELD = "needs_field"  # field
+    CONFLICTS_WITH = "conflicts_with"  # field
+    ABOVE_OTHER_FIELD = "above_other_field"  # field, maximum: its value
+    NOT_WITH_ENGINE = "not_with_engine"  # engine, value
+    ENGINE_VERSION_UNKNOWN = "engine_version_unknown"  # engine, value, known
+    ARGUMENT_UNKNOWN = "argument_unknown"  # argument, engine
+    ARGUMENT_WITHOUT_VALUE = "argument_without_value"  # argument
+    ARGUMENT_WRONG_VALUE = "argument_wrong_value"  # argument, value
+    # Catalogue and prices.
+    CATALOGUE_GONE = "catalogue_gone"  # value: the version, known: those that are kept
+    UNKNOWN_OFFER = "unknown_offer"  # name
+    UNKNOWN_PROVIDER = "unknown_provider"  # name
 
     # Reports of benchmark tools. In brackets: params.
     REPORT_NOT_READ = "report_not_read"  # tool: nothing in the text looks like its output

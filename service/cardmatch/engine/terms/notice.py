@@ -36,6 +36,27 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     params: Annotated[Params, Meta(description="The figures and names that the message speaks of.")] = {}
 
 
+class QuestionCode(StrEnum):
+    """Every fact that an answer may ask for next. `text/` has one question per code and language."""
+
+    MODEL = "model"
+    CONTEXT_TOKENS = "context_tokens"
+    MEAN_TOKENS_PER_REQUEST = "mean_tokens_per_request"
+    CONCURRENCY = "concurrency"
+    CARDS = "cards"
+    ENGINE = "engine"
+    WEIGHTS = "weights"
+    LOAD = "load"
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """The missing fact that would change the answer most."""
+
+    code: QuestionCode
+    pointer: Annotated[str, Meta(description="JSON Pointer (RFC 6901) of the field to fill in.")]
+    message: Annotated[str, Meta(description="The question in words.")] = ""
+
+
 class Assumption(msgspec.Struct, frozen=True, kw_only=True):
     """A default that was filled in for a field that the request left out."""
 

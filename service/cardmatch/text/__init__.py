@@ -1,0 +1,1 @@
+"""Every sentence that the service says, in English, Spanish and Simplified Chinese."""

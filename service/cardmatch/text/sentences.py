@@ -1,0 +1,131 @@
+"""The sentences themselves: one data file a language, read when it is first spoken, compiled into templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cardmatch.text.language import Language
+from cardmatch.text.numerals import numerals
+from cardmatch.text.units import Value, Voice, Write, voice, writer
+
+Text = str | dict[str, Any]
+"""A sentence, or its forms by CLDR plural category: `{"by": "requests", "one": …, "other": …}`, nested at will."""
+
+PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|(or))?\}")
+FAMILIES = ("notices", "faults", "problems", "details", "assumptions", "questions", "summaries", "changes", "explain")
+_DATA = Path(__file__).parent / "data"
+
+
+class Sentences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A data file: the sentences of each family by code, and the words for units and closed vocabularies."""
+
+    notices: dict[str, Text]
+    faults: dict[str, Text]
+    problems: dict[str, Text]
+    details: dict[str, Text]
+    assumptions: dict[str, Text]
+    questions: dict[str, Text]
+    summaries: dict[str, Text]
+    changes: dict[str, Text]
+    explain: dict[str, Text]
+    words: dict[str, dict[str, str]]
+
+
+class Template(NamedTuple):
+    """A sentence ready to be filled in: printf pattern, the placeholders in order, and how each is written."""
+
+    pattern: str
+    slots: tuple[tuple[str, Write], ...]
+
+    def fill(self, params: Mapping[str, Value]) -> str:
+        """The sentence with *params* in it. Raises KeyError where one is missing."""
+        return self.pattern % tuple([write(params[name]) for name, write in self.slots])
+
+
+class Forms(NamedTuple):
+    """A sentence whose form depends on a count."""
+
+    by: str
+    plural: Callable[[int], str]
+    forms: dict[str, Template | Forms]
+
+    def fill(self, params: Mapping[str, Value]) -> str:
+        """The form that goes with the count. Raises KeyError where the count or another parameter is missing."""
+        count = params[self.by]
+        if not isinstance(count, int):
+            raise TypeError(f"{self.by} is no count: {count!r}")
+        return (self.forms.get(self.plural(count)) or self.forms["other"]).fill(params)
+
+
+def say(family: str, code: str, params: Mapping[str, Value], language: Language) -> str:
+    """The sentence for *code* in *language*.
+
+    Raises KeyError for a code without a sentence or a placeholder without a parameter: both are mistakes of the
+    program, which the tests of this room look for in all others.
+    """
+    return templates(language)[family][code].fill(params)
+
+
+def knows(family: str, code: str, language: Language) -> bool:
+    """Whether there is a sentence for *code*."""
+    return code in templates(language)[family]
+
+
+@cache
+def sentences(language: Language) -> Sentences:
+    """The data file of *language*, as it is."""
+    return msgspec.json.decode((_DATA / f"{language}.json").read_bytes(), type=Sentences)
+
+
+@cache
+def templates(language: Language) -> dict[str, dict[str, Template | Forms]]:
+    """Every sentence of *language*, compiled, by family and code."""
+    data = sentences(language)
+    speaker = speaker_of(language)
+    return {
+        family: {code: _compiled(text, speaker) for code, text in getattr(data, family).items()} for family in FAMILIES
+    }
+
+
+@cache
+def speaker_of(language: Language) -> Voice:
+    """How *language* writes values."""
+    return voice(language, sentences(language).words)
+
+
+def forms_of(text: Text) -> Iterator[str]:
+    """Every sentence that *text* may become."""
+    if isinstance(text, str):
+        yield text
+    else:
+        for name, form in text.items():
+            if name != "by":
+                yield from forms_of(form)
+
+
+def _compiled(text: Text, speaker: Voice) -> Template | Forms:
+    if isinstance(text, str):
+        slots = tuple((name, writer(name, listing, speaker)) for name, listing in PLACEHOLDER.findall(text))
+        return Template(PLACEHOLDER.sub("%s", text.replace("%", "%%")), slots)
+    by = text["by"]
+    if not isinstance(by, str):
+        raise TypeError(f"`by` names a placeholder: {by!r}")
+    forms = {category: _compiled(form, speaker) for category, form in text.items() if category != "by"}
+    return Forms(by, speaker.numerals.plural, forms)
+
+
+def word(table: str, value: str, language: Language) -> str:
+    """The word of *language* for *value* of a closed vocabulary, or *value* itself where it needs none."""
+    return sentences(language).words[table].get(value, value)
+
+
+def phrase(items: list[str], language: Language) -> str:
+    """*items* in one phrase: `A, B, and C`."""
+    figures = numerals(language)
+    return figures.join(items, figures.every)

@@ -1,0 +1,193 @@
+"""The data files of sentences, compared with the code and with each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+import pytest
+
+from cardmatch.engine.terms.fault import FaultCode
+from cardmatch.engine.terms.notice import NoticeCode, QuestionCode
+from cardmatch.text.language import Language
+from cardmatch.text.numerals import numerals
+from cardmatch.text.problem import ProblemType
+from cardmatch.text.sentences import FAMILIES, PLACEHOLDER, Forms, Template, forms_of, say, sentences, templates
+from cardmatch.text.units import BY_SUFFIX, TABLES, UNITS
+
+CODES: dict[str, type[StrEnum]] = {
+    "notices": NoticeCode,
+    "faults": FaultCode,
+    "problems": ProblemType,
+    "details": ProblemType,
+    "questions": QuestionCode,
+}
+COUNTS = {
+    "concurrency", "count", "expert", "experts", "gpus", "heads", "kv_heads", "layers", "limit", "maximum",
+    "max_model_len", "mean_tokens_per_request", "minimum", "multiple", "pipeline", "position", "ranks", "tensor",
+}  # fmt: skip
+NAMES = {
+    "allowed", "architecture", "argument", "card", "country", "field", "fields", "known", "name", "part", "pattern",
+    "priced_on", "profile", "profiles", "suggestions", "value", "version",
+}  # fmt: skip
+ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+def _every(language: Language) -> Iterator[tuple[str, str, str]]:
+    """Family, code and each form of every sentence."""
+    for family in FAMILIES:
+        for code, text in getattr(sentences(language), family).items():
+            for form in forms_of(text):
+                yield family, code, form
+
+
+def _placeholders(form: str) -> set[tuple[str, str]]:
+    return set(PLACEHOLDER.findall(form))
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("family", CODES)
+def test_every_code_has_a_sentence_and_every_sentence_a_code(family: str, language: Language) -> None:
+    """A code and its sentences are added, and removed, together."""
+    assert getattr(sentences(language), family).keys() == {code.value for code in CODES[family]}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_languages_have_the_same_sentences(family: str) -> None:
+    """Nothing can be said in one language only."""
+    english = getattr(sentences(Language.EN), family).keys()
+    assert [getattr(sentences(language), family).keys() == english for language in Language] == [True] * len(Language)
+
+
+@pytest.mark.parametrize("language", [Language.ES, Language.ZH])
+def test_placeholders_are_the_same_in_every_language(language: Language) -> None:
+    """A translation gives every figure that the English sentence gives, and no other."""
+    wanted = {(family, code): _placeholders(form) for family, code, form in _every(Language.EN)}
+    strays = [
+        (family, code, form) for family, code, form in _every(language) if _placeholders(form) != wanted[family, code]
+    ]
+    assert strays == []
+
+
+@pytest.mark.parametrize("language", Language)
+def test_forms_of_a_sentence_have_the_same_placeholders(language: Language) -> None:
+    """Singular and plural differ in words only."""
+    for family in FAMILIES:
+        for code, text in getattr(sentences(language), family).items():
+            assert len({frozenset(_placeholders(form)) for form in forms_of(text)}) == 1, (family, code)
+
+
+def test_every_placeholder_has_a_unit_or_is_a_known_count_or_name() -> None:
+    """How a value is written follows from the name of its placeholder, so every name is one that is known."""
+    unknown = {
+        name
+        for _, _, form in _every(Language.EN)
+        for name, _ in PLACEHOLDER.findall(form)
+        if name not in COUNTS | NAMES | TABLES.keys()
+        and not any(name == suffix.lstrip("_") or name.endswith(suffix) for suffix in BY_SUFFIX)
+    }
+    assert unknown == set()
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_brace_belongs_to_a_placeholder_or_to_json(language: Language) -> None:
+    """A mistyped placeholder would be printed as it stands."""
+    for family, code, form in _every(language):
+        rest = PLACEHOLDER.sub("", form).replace('{"card": {"memory_bytes": …}}', "")
+        assert not re.search(r"[{}]", rest), (family, code, form)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_sentences_are_whole(language: Language) -> None:
+    """Every sentence begins like one and ends like one, because nothing is put together from pieces."""
+    for family, code, form in _every(language):
+        assert form.endswith(ENDS[language]), (family, code, form)
+        first = form.lstrip("“«¿")[0]
+        assert language is Language.ZH or not first.isalpha() or first.isupper(), (family, code, form)
+
+
+def test_translations_differ() -> None:
+    """No sentence was left in another language."""
+    for family in FAMILIES:
+        for code, text in getattr(sentences(Language.EN), family).items():
+            versions = [text, *(getattr(sentences(language), family)[code] for language in (Language.ES, Language.ZH))]
+            spoken = {form for version in versions for form in forms_of(version)}
+            assert len(spoken) == sum(len(set(forms_of(version))) for version in versions), (family, code)
+
+
+def test_chinese_is_written_with_chinese_punctuation() -> None:
+    """Between Chinese characters stand full-width signs, and quotation marks are curved."""
+    for family, code, form in _every(Language.ZH):
+        bare = PLACEHOLDER.sub("X", form).replace('{"card": {"memory_bytes": …}}', "X")
+        assert CHINESE.search(bare), (family, code)
+        assert not re.search(r"[\u4e00-\u9fff”）]\s*[,.;:?!]|[,;:?!]\s*[\u4e00-\u9fff]|\"", bare), (family, code, form)
+
+
+def test_spanish_opens_questions_and_quotes_its_own_way() -> None:
+    """Questions open with an inverted mark, and quotation marks are angular."""
+    for family, code, form in _every(Language.ES):
+        assert form.count("?") - form.count("?query=") == form.count("¿"), (family, code)
+        assert not re.search("[“”]", form), (family, code)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_words_are_the_same_vocabularies_in_every_language(language: Language) -> None:
+    """Every table of words lists the same values."""
+    tables = sentences(Language.EN).words
+    words = sentences(language).words
+    assert {name: table.keys() for name, table in words.items()} == {
+        name: table.keys() for name, table in tables.items()
+    }
+    assert words["unit"].keys() == set(UNITS)
+    assert set(TABLES.values()) <= words.keys()
+    assert all(text.count("%s") == 1 for text in words["unit"].values())
+
+
+@pytest.mark.parametrize("language", Language)
+def test_plural_forms_are_those_of_the_language(language: Language) -> None:
+    """A sentence with forms has one for every category that CLDR gives whole numbers up to a million."""
+    needed = {numerals(language).plural(count) for count in range(1_000)}
+
+    def check(template: Template | Forms) -> None:
+        if isinstance(template, Forms):
+            assert template.forms.keys() >= needed
+            for form in template.forms.values():
+                check(form)
+
+    for family in FAMILIES:
+        for template in templates(language)[family].values():
+            check(template)
+
+
+def test_a_count_chooses_the_form() -> None:
+    """One is singular and nought plural in English."""
+    assert say("faults", "text_too_long", {"maximum": 1}, Language.EN).endswith("1 character.")
+    assert say("faults", "text_too_long", {"maximum": 0}, Language.EN).endswith("0 characters.")
+    assert say("faults", "text_too_long", {"maximum": 1}, Language.ES).endswith("1 carácter.")
+
+
+@pytest.mark.parametrize("language", Language)
+def test_bytes_are_always_said_in_gib(language: Language) -> None:
+    """8.03 billion 16-bit weights are 14.96 GiB in every language, and nowhere 16.06 GB."""
+    said = say("notices", "floor_of_rule_of_thumb", {"rule_of_thumb_bytes": 16_060_522_496}, language)
+    assert re.search(r"14[.,]96 GiB", said)
+    assert "GB" not in said
+
+
+def test_a_parameter_that_is_missing_is_a_mistake_of_the_program() -> None:
+    """A sentence is never said with a hole in it."""
+    with pytest.raises(KeyError, match="limit_tokens"):
+        say("notices", "context_beyond_model", {"context_tokens": 1}, Language.EN)
+
+
+def test_percent_signs_and_braces_of_a_value_stay_as_they_are() -> None:
+    """A caller's own text is never read as a pattern."""
+    said = say("faults", "unknown_model", {"name": "100 %s {name}"}, Language.EN)
+    assert "“100 %s {name}”" in said
+
+
+def test_long_texts_of_a_caller_are_cut() -> None:
+    """A sentence repeats the beginning of what it was given, not megabytes of it."""
+    assert len(say("faults", "unknown_card", {"name": "x" * 100_000}, Language.EN)) < 300

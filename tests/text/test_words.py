@@ -1,0 +1,105 @@
+"""Words filled into the structs of the engine."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from cardmatch.engine.terms.fault import Fault, FaultCode
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Params, Severity
+from cardmatch.text.language import Language
+from cardmatch.text.problem import ProblemType, kind_of, mistake
+from cardmatch.text.sentences import PLACEHOLDER, Text, forms_of, sentences
+from cardmatch.text.words import all_assumed, assumed, with_messages
+
+
+def test_notices_get_their_message_and_keep_the_rest() -> None:
+    """Only the message changes."""
+    params: Params = {"context_tokens": 200_000, "limit_tokens": 131_072}
+    notice = Notice(code=NoticeCode.CONTEXT_BEYOND_MODEL, severity=Severity.CAUTION, params=params)
+    (said,) = with_messages((notice,), Language.ES)
+    assert said.message.startswith("200.000 tokens superan los 131.072")
+    assert (said.code, said.severity, said.params) == (notice.code, notice.severity, notice.params)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value", "start"),
+    [
+        (
+            "/workload/context_tokens",
+            8192,
+            "No context length was given; requests were taken to hold at most 8,192 tokens.",
+        ),
+        ("/workload/weights", "fp8", "No format of the weights was given; the published one was used: FP8."),
+        ("/cards/2/layout/tensor", 2, "Card choice 3 gave no layout; tensor parallelism over 2 GPUs was used."),
+        ("/some/field", 1234, "/some/field was not given; 1,234 was used."),
+    ],
+)
+def test_an_assumption_is_said_by_its_pointer(pointer: str, value: str | int, start: str) -> None:
+    """The sentence belongs to the field, wherever in a list it stands; a field without one gets the general one."""
+    assert assumed(Assumption(pointer=pointer, value=value), Language.EN).message == start
+
+
+def test_assumptions_keep_their_order() -> None:
+    """Assumptions are said in the order in which they were made."""
+    made = tuple(Assumption(pointer=f"/field/{name}", value=1) for name in "cab")
+    assert [said.pointer for said in all_assumed(made, Language.ZH)] == ["/field/c", "/field/a", "/field/b"]
+
+
+def test_a_fault_becomes_a_detail_with_its_suggestions() -> None:
+    """The sentence of an ambiguous name lists what it may mean."""
+    fault = Fault(
+        code=FaultCode.AMBIGUOUS_CARD,
+        pointer="/cards/0",
+        params={"name": "a100"},
+        suggestions=("a100-sxm-40", "a100-sxm-80"),
+    )
+    said = mistake(fault, Language.EN)
+    assert said.pointer == "/cards/0"
+    assert said.detail == "“a100” may mean a100-sxm-40 or a100-sxm-80; name one of them."
+    assert said.suggestions == ("a100-sxm-40", "a100-sxm-80")
+
+
+def test_a_problem_is_of_the_kind_of_its_faults_where_they_agree() -> None:
+    """An unknown model is its own kind of problem; a mix is an invalid request."""
+    unknown = Fault(code=FaultCode.UNKNOWN_MODEL, pointer="/model", params={"name": "x"})
+    other = Fault(code=FaultCode.TOO_SMALL, pointer="/workload/concurrency", params={"minimum": 1})
+    assert kind_of((unknown,)) is ProblemType.UNKNOWN_MODEL
+    assert kind_of((unknown, other)) is ProblemType.INVALID_REQUEST
+    assert kind_of((other,)) is ProblemType.INVALID_REQUEST
+
+
+def _needed(text: Text) -> set[str]:
+    names = {name for form in forms_of(text) for name, _ in PLACEHOLDER.findall(form)}
+    return names | ({text["by"]} if isinstance(text, dict) else set())
+
+
+def _calls(source: Path) -> list[tuple[str, str, set[str], bool]]:
+    """Where a module makes a Notice or a Fault with a code and params that can be read off the source."""
+    found = []
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Notice", "Fault"}):
+            continue
+        arguments = {keyword.arg: keyword.value for keyword in node.keywords}
+        code, params = arguments.get("code"), arguments.get("params", ast.Dict(keys=[], values=[]))
+        if not (isinstance(code, ast.Attribute) and isinstance(params, ast.Dict)):
+            continue
+        keys = {key.value for key in params.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+        if len(keys) == len(params.keys):
+            found.append((node.func.id, code.attr.lower(), keys, "suggestions" in arguments))
+    return found
+
+
+def test_whoever_says_something_gives_its_sentence_every_figure(root: Path) -> None:
+    """Each notice and fault that the code makes carries the parameters of its sentence."""
+    data = sentences(Language.EN)
+    holes = []
+    for source in sorted((root / "service").rglob("*.py")):
+        for kind, code, keys, suggests in _calls(source):
+            text = (data.notices if kind == "Notice" else data.faults)[code]
+            missing = _needed(text) - keys - ({"suggestions"} if suggests else set())
+            if missing:
+                holes.append(f"{source.relative_to(root)}: {code} lacks {sorted(missing)}")
+    assert holes == []
