@@ -31,6 +31,10 @@ TABLES = {
     "model_kind": "workload",
     "engine": "engine",
     "engines": "engine",
+    "tool": "tool",
+    "what": "part_of_report",
+    "unit": "work_unit",
+    "has": "work_unit",
     "severity": "severity",
     "language": "language",
 }
