@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from cardmatch import __version__
+from cardmatch.answers.facts import CatalogueFacts, catalogue_facts
 from cardmatch.answers.model import ModelReference, resolve_model
 from cardmatch.answers.placements import alternatives, resolve_placements
 from cardmatch.catalogue.world import World
@@ -50,13 +51,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     pointer: str
     message: str = ""
-
-
-class CatalogueFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The snapshot that the answer was made from."""
-
-    version: str
-    as_of: dt.date
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +99,7 @@ def estimate_vram(world: World, request: EstimateRequest, today: dt.date) -> Est
         assumptions=figures.assumptions,
         ask_next=None,
         notices=figures.notices,
-        catalogue=CatalogueFacts(version=world.version, as_of=world.as_of),
+        catalogue=catalogue_facts(world),
         priced_on=request.priced_on or today,
         release=__version__,
     )

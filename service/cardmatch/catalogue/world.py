@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import itertools
 from collections import defaultdict
 
 import msgspec
@@ -18,6 +20,10 @@ from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
 from cardmatch.engine.money.provider import Provider
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Params
+
+KEPT = 4
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +31,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 
     `version` is the SHA-256 of the snapshot's canonical bytes, `as_of` the day of its newest fact. `card_names` maps
     spelling keys to ids, `families` the keys of families and architectures; `unlisted_cards` are keys of cards that
-    exist but have no row. Everything that is listed stands in the order of its id.
+    exist but have no row. Everything that is listed stands in the order of its id. `earlier` are the versions before
+    this one that a request may still pin.
     """
 
     version: str
@@ -45,6 +52,35 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     country_sources: dict[str, str]
     ownership: dict[str, Ownership]
     ownership_costs: OwnershipCosts
+    earlier: tuple[World, ...] = ()
+
+    @property
+    def tag(self) -> str:
+        """A short name for everything that a listing may show: this version and the earlier ones that are kept."""
+        kept = "".join(world.version for world in self.earlier)
+        return self.version[:16] + (hashlib.sha256(kept.encode()).hexdigest()[:8] if kept else "")
+
+
+def succeed(current: World, new: World, *, keep: int = KEPT) -> World:
+    """*new*, to be swapped in for *current*: the last *keep* versions before it stay to be pinned."""
+    before = (msgspec.structs.replace(current, earlier=()), *current.earlier)
+    others = (world for world in before if world.version != new.version)
+    return msgspec.structs.replace(new, earlier=tuple(itertools.islice(others, keep)))
+
+
+def pin(world: World, version: str | None) -> World:
+    """The kept World whose version begins with *version*; *world* itself where none is asked for.
+
+    Raises Invalid: `catalogue_gone`, with the versions that are kept.
+    """
+    if version is None:
+        return world
+    kept = (world, *world.earlier)
+    found = next((each for each in kept if each.version.startswith(version)), None)
+    if found is None:
+        params: Params = {"value": version, "known": [each.version for each in kept]}
+        raise Invalid(Fault(code=FaultCode.CATALOGUE_GONE, pointer="", params=params))
+    return found
 
 
 def build(snapshot: Snapshot, version: str) -> World:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-from rapidfuzz import fuzz, process
 
+from cardmatch.catalogue.names.near import nearest
 from cardmatch.catalogue.names.spelling import key, label, split_memory, without_words
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.card import Card, MigProfile, mig_profile
@@ -14,7 +14,6 @@ from cardmatch.engine.terms.units import GIB
 # Sources print the marketed size, GiB, or what the driver shows; the sizes of different cards lie further apart.
 _SAME_SIZE = 0.07
 _SUGGESTIONS = 5
-_LEAST_SCORE = 60.0
 
 
 class NamedCard(msgspec.Struct, frozen=True):
@@ -136,8 +135,8 @@ def _conflict(name: str, cards: tuple[Card, ...]) -> Fault:
 def _unknown(world: World, name: str) -> Fault:
     bare = without_words(name)
     code = FaultCode.CARD_NOT_LISTED if _is_known_elsewhere(world, bare) else FaultCode.UNKNOWN_CARD
-    near = process.extract(key(bare), world.card_names.keys(), scorer=fuzz.ratio, limit=20, score_cutoff=_LEAST_SCORE)
-    ids = dict.fromkeys(card_id for spelling, _, _ in near for card_id in world.card_names[spelling])
+    near = nearest(key(bare), world.card_names, limit=4 * _SUGGESTIONS)
+    ids = dict.fromkeys(card_id for spelling in near for card_id in world.card_names[spelling])
     return Fault(code=code, pointer="", params={"name": name}, suggestions=tuple(ids)[:_SUGGESTIONS])
 
 

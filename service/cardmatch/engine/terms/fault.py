@@ -47,7 +47,6 @@ class FaultCode(StrEnum):
     CARD_NOT_LISTED = "card_not_listed"  # name: of a card that exists, but without a row in the catalogue
     CARD_MEMORY_CONFLICT = "card_memory_conflict"  # name: of a card that has another memory size than was said
     UNKNOWN_MIG_PROFILE = "unknown_mig_profile"  # name, card
-    UNKNOWN_COUNTRY = "unknown_country"  # country: a code that the catalogue has no row for
     # Choices of cards and how a model is spread over them.
     EXPERTS_NOT_DIVISIBLE = "experts_not_divisible"  # experts, expert
     LINK_NOT_AVAILABLE = "link_not_available"  # card, link
@@ -80,6 +79,8 @@ class FaultCode(StrEnum):
     CATALOGUE_GONE = "catalogue_gone"  # value: the version, known: those that are kept
     UNKNOWN_OFFER = "unknown_offer"  # name
     UNKNOWN_PROVIDER = "unknown_provider"  # name
+    UNKNOWN_COUNTRY = "unknown_country"  # country: a code that the catalogue has no row for
+    WRONG_CURSOR = "wrong_cursor"  # no param: not a cursor of this listing
 
     # Reports of benchmark tools. In brackets: params.
     REPORT_NOT_READ = "report_not_read"  # tool: nothing in the text looks like its output
