@@ -18,7 +18,8 @@ from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
 
 CardName = Annotated[
-    str, Meta(min_length=1, max_length=80, description="A card's id, any name it goes by, or a family.", examples=["h100"])
+    str,
+    Meta(min_length=1, max_length=80, description="A card's id, any name it goes by, or a family.", examples=["h100"]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""GET /catalogue: which snapshot answers, what is in it, how fresh each provider's offers are, which versions are kept."""
+"""GET /catalogue: which snapshot answers, what is in it, how fresh it is, and which versions are kept."""
 
 from __future__ import annotations
 

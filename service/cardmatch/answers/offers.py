@@ -14,7 +14,7 @@ from cardmatch import __version__
 from cardmatch.answers.cards import CardName, families
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, catalogue_facts
 from cardmatch.answers.pages import CursorText, Limit, Place, page, snapshot_of
-from cardmatch.answers.providers import ProviderName, chosen_countries, check_providers
+from cardmatch.answers.providers import ProviderName, check_providers, chosen_countries
 from cardmatch.catalogue.world import World
 from cardmatch.engine.money.amounts import Day, UsdPerHour
 from cardmatch.engine.money.country import CountrySelector
@@ -47,9 +47,13 @@ class OffersQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     max_gpu_count: Gpus | None = None
     max_usd_per_hour: UsdPerHour | None = None
     spot: Annotated[bool, Meta(description="Whether a spot price is known.")] | None = None
-    effective_on: Annotated[dt.date, Meta(description="The price holds on this day, as far as announced.")] | None = None
+    effective_on: Annotated[dt.date, Meta(description="The price holds on this day, as far as announced.")] | None = (
+        None
+    )
     as_of_from: Annotated[dt.date, Meta(description="The price was read on this day or later.")] | None = None
-    include_possible: Annotated[bool, Meta(description="With `card`: offers too whose card may be one of these.")] = False
+    include_possible: Annotated[bool, Meta(description="With `card`: offers too whose card may be one of these.")] = (
+        False
+    )
     order: OfferOrder = OfferOrder.ID
     limit: Limit = 50
     cursor: CursorText | None = None

@@ -67,7 +67,7 @@ def list_providers(world: World, query: ProvidersQuery) -> ProvidersPage:
 
 
 def check_providers(world: World, names: tuple[str, ...], pointer: str) -> None:
-    """Raises Invalid: `unknown_provider` below *pointer*, with the nearest ids, unless every name is a provider's id."""
+    """Raises Invalid: `unknown_provider` below *pointer*, with the nearest ids, where a name is no provider's id."""
     for position, name in enumerate(names):
         if name not in world.providers:
             near = nearest(name, world.providers)
