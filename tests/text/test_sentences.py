@@ -24,14 +24,17 @@ CODES: dict[str, type[StrEnum]] = {
     "questions": QuestionCode,
 }
 COUNTS = {
-    "concurrency", "count", "expert", "experts", "gpus", "heads", "kv_heads", "layers", "limit", "maximum",
-    "max_model_len", "mean_tokens_per_request", "minimum", "multiple", "pipeline", "position", "ranks", "tensor",
+    "concurrency", "count", "expert", "experts", "gpus", "heads", "kv_heads", "layers", "limit", "max_concurrency",
+    "max_model_len", "maximum", "mean_tokens_per_request", "minimum", "multiple", "pipeline", "position", "ranks",
+    "requests", "tensor",
 }  # fmt: skip
 NAMES = {
-    "allowed", "architecture", "argument", "card", "country", "field", "fields", "known", "name", "part", "pattern",
-    "priced_on", "profile", "profiles", "suggestions", "value", "version",
+    "allowed", "architecture", "argument", "card", "comfortable", "country", "does_not_fit", "field", "fields",
+    "fits", "known", "mig", "model", "name", "part", "pattern", "place", "priced_on", "profile", "profiles", "queues",
+    "settings", "suggestions", "tight", "value", "version",
 }  # fmt: skip
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}
+LETTER = re.compile(r"[^\W\d_]")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -103,6 +106,8 @@ def test_every_brace_belongs_to_a_placeholder_or_to_json(language: Language) -> 
 def test_sentences_are_whole(language: Language) -> None:
     """Every sentence begins like one and ends like one, because nothing is put together from pieces."""
     for family, code, form in _every(language):
+        if family == "phrases":  # names of things, which stand in a sentence as any name does
+            continue
         assert form.endswith(ENDS[language]), (family, code, form)
         first = form.lstrip("“«¿")[0]
         assert language is Language.ZH or not first.isalpha() or first.isupper(), (family, code, form)
@@ -112,6 +117,8 @@ def test_translations_differ() -> None:
     """No sentence was left in another language."""
     for family in FAMILIES:
         for code, text in getattr(sentences(Language.EN), family).items():
+            if not any(LETTER.search(PLACEHOLDER.sub("", form)) for form in forms_of(text)):
+                continue  # signs and figures only
             versions = [text, *(getattr(sentences(language), family)[code] for language in (Language.ES, Language.ZH))]
             spoken = {form for version in versions for form in forms_of(version)}
             assert len(spoken) == sum(len(set(forms_of(version))) for version in versions), (family, code)
@@ -121,7 +128,7 @@ def test_chinese_is_written_with_chinese_punctuation() -> None:
     """Between Chinese characters stand full-width signs, and quotation marks are curved."""
     for family, code, form in _every(Language.ZH):
         bare = PLACEHOLDER.sub("X", form).replace('{"card": {"memory_bytes": …}}', "X")
-        assert CHINESE.search(bare), (family, code)
+        assert CHINESE.search(bare) or family == "phrases", (family, code)
         assert not re.search(r"[\u4e00-\u9fff”）]\s*[,.;:?!]|[,;:?!]\s*[\u4e00-\u9fff]|\"", bare), (family, code, form)
 
 

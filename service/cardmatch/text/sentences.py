@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cardmatch.text.language import Language
-from cardmatch.text.numerals import numerals
 from cardmatch.text.units import Value, Voice, Write, voice, writer
 
 Text = str | dict[str, Any]
 """A sentence, or its forms by CLDR plural category: `{"by": "requests", "one": …, "other": …}`, nested at will."""
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|(or))?\}")
-FAMILIES = ("notices", "faults", "problems", "details", "assumptions", "questions", "summaries", "changes", "explain")
+FAMILIES = (
+    "notices", "faults", "problems", "details", "assumptions",
+    "questions", "summaries", "phrases", "changes", "explain",
+)  # fmt: skip
 _DATA = Path(__file__).parent / "data"
 
 
@@ -32,6 +34,7 @@ class Sentences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     assumptions: dict[str, Text]
     questions: dict[str, Text]
     summaries: dict[str, Text]
+    phrases: dict[str, Text]
     changes: dict[str, Text]
     explain: dict[str, Text]
     words: dict[str, dict[str, str]]
@@ -125,7 +128,6 @@ def word(table: str, value: str, language: Language) -> str:
     return sentences(language).words[table].get(value, value)
 
 
-def phrase(items: list[str], language: Language) -> str:
-    """*items* in one phrase: `A, B, and C`."""
-    figures = numerals(language)
-    return figures.join(items, figures.every)
+def join_sentences(said: Sequence[str], language: Language) -> str:
+    """Whole sentences one after the other, with the space between them that the language's script has."""
+    return sentences(language).words["between"]["sentences"].join(said)

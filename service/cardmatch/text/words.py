@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from cardmatch.engine.terms.notice import Assumption, Notice
+from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
+from cardmatch.engine.terms.notice import Assumption, Notice, Question
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import knows, say
+from cardmatch.text.units import Value
 
 _INDEX = re.compile(r"/(\d+)(?=/|$)")
 ANY_FIELD = "*"
-"""The assumption about a field that has no sentence of its own."""
+"""The sentence about a field that has none of its own."""
 
 
 def with_message(notice: Notice, language: Language) -> Notice:
@@ -47,3 +50,36 @@ def assumed(assumption: Assumption, language: Language) -> Assumption:
 def all_assumed(assumptions: tuple[Assumption, ...], language: Language) -> tuple[Assumption, ...]:
     """*assumptions* with their messages, in the same order."""
     return tuple([assumed(assumption, language) for assumption in assumptions])
+
+
+def asked(question: Question, language: Language) -> Question:
+    """*question* with its message."""
+    return replace(question, message=say("questions", question.code, {}, language))
+
+
+def placement_in_words(placement: PlacementEstimate, cards: Mapping[str, str], language: Language) -> PlacementEstimate:
+    """*placement* with the messages of its notices and ways to fit; *cards* gives the name of each catalogue id."""
+    if not placement.notices and not placement.ways_to_fit:
+        return placement
+    ways = tuple([way_in_words(way, cards, language) for way in placement.ways_to_fit])
+    return replace(placement, notices=with_messages(placement.notices, language), ways_to_fit=ways)
+
+
+def way_in_words(way: WayToFit, cards: Mapping[str, str], language: Language) -> WayToFit:
+    """*way* with its message: the sentence of the set of fields that it changes."""
+    changed = {_INDEX.sub("/*", change.pointer): change for change in way.changes}
+    code = "+".join(sorted(changed))
+    params: dict[str, Value] = {"verdict": way.verdict.value, "headroom_bytes": way.headroom_bytes}
+    if knows("changes", code, language):
+        params.update({pointer.rpartition("/")[2]: change.value for pointer, change in changed.items()})
+    else:
+        code = ANY_FIELD
+        params["settings"] = [_setting(change, language) for change in way.changes]
+    card = params.get("card")
+    if isinstance(card, str):
+        params["card"] = cards.get(card, card)
+    return replace(way, message=say("changes", code, params, language))
+
+
+def _setting(change: Change, language: Language) -> str:
+    return say("phrases", "setting", {"field": change.pointer, "value": change.value}, language)

@@ -1,0 +1,118 @@
+"""The two or three sentences that open an answer: what the job needs, where it fits, and where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cardmatch.engine.memory.answer import Need, PlacementEstimate
+from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.text.language import Language
+from cardmatch.text.sentences import join_sentences, say
+from cardmatch.text.units import Value
+
+MOST_NAMED = 6
+"""Places that one sentence names; of more it names one fewer and says how many are left."""
+
+_GOOD = (Verdict.COMFORTABLE, Verdict.FITS)
+_NOT_GOOD = (Verdict.TIGHT, Verdict.QUEUES, Verdict.DOES_NOT_FIT)
+
+
+class Subject(NamedTuple):
+    """What the first sentence speaks of: a model by its name, a bare size such as `7B`, or a model without a name."""
+
+    name: str | None
+    is_size: bool = False
+
+
+class Load(NamedTuple):
+    """The requests that are to run at once, and how many tokens each holds on average."""
+
+    requests: int
+    mean_tokens: int
+
+
+def estimate_summary(
+    subject: Subject,
+    need: Need,
+    load: Load,
+    placements: Sequence[PlacementEstimate],
+    cards: Mapping[str, str],
+    language: Language,
+) -> str:
+    """The summary of a serving estimate; *cards* gives the name of each catalogue id."""
+    said = [_need(subject, need, load, language)]
+    by_verdict: dict[Verdict, list[PlacementEstimate]] = {}
+    for placement in placements:
+        by_verdict.setdefault(placement.verdict, []).append(placement)
+    for group in (_GOOD, _NOT_GOOD):
+        verdicts = [verdict for verdict in group if verdict in by_verdict]
+        if verdicts:
+            said.append(_verdicts(verdicts, by_verdict, cards, language))
+    return join_sentences(said, language)
+
+
+def place_name(placement: PlacementEstimate, cards: Mapping[str, str], language: Language) -> str:
+    """What a placement is called within a sentence: `2 × H100 SXM5 80GB`, `one 3g.40gb slice of A100 PCIe 80GB`."""
+    if placement.card is None:
+        params: dict[str, Value] = {"count": placement.count, "memory_bytes": placement.physical_bytes}
+        return say("phrases", "stated_memory" if placement.count == 1 else "stated_memory_several", params, language)
+    name = cards.get(placement.card, placement.card)
+    if placement.mig is not None:
+        return say("phrases", "slice", {"card": name, "mig": placement.mig}, language)
+    if placement.count > 1:
+        return say("phrases", "cards", {"card": name, "count": placement.count}, language)
+    return name
+
+
+def _need(subject: Subject, need: Need, load: Load, language: Language) -> str:
+    params: dict[str, Value] = {
+        "requests": load.requests,
+        "mean_tokens": load.mean_tokens,
+        "weights_bytes": need.weights_bytes,
+        "kv_cache_bytes": need.kv_cache_bytes,
+        "recurrent_state_bytes": need.recurrent_state_bytes,
+    }
+    if subject.name is not None:
+        params["model"] = subject.name
+    if subject.is_size:
+        return say("summaries", "need_of_a_size", params, language)
+    state = "state" if not need.kv_cache_bytes else "cache_and_state"
+    parts = state if need.recurrent_state_bytes else "cache"
+    return say("summaries", f"need_{parts}" if subject.name is not None else f"need_unnamed_{parts}", params, language)
+
+
+def _verdicts(
+    verdicts: Sequence[Verdict],
+    by_verdict: Mapping[Verdict, Sequence[PlacementEstimate]],
+    cards: Mapping[str, str],
+    language: Language,
+) -> str:
+    """One sentence for a mix of verdicts; of a single placement it gives the figure that decides."""
+    only = by_verdict[verdicts[0]]
+    if len(verdicts) == 1 and len(only) == 1 and verdicts[0] in {Verdict.QUEUES, Verdict.DOES_NOT_FIT}:
+        params: dict[str, Value] = {
+            verdicts[0].value: place_name(only[0], cards, language),
+            "max_concurrency": only[0].max_concurrency,
+            "missing_bytes": -only[0].headroom_bytes,
+        }
+        return say("summaries", f"{verdicts[0]}_one", params, language)
+    places: dict[str, Value] = {
+        verdict.value: _places(verdict, by_verdict[verdict], cards, language) for verdict in verdicts
+    }
+    return say("summaries", "_".join(verdicts), places, language)
+
+
+def _places(
+    verdict: Verdict, placements: Sequence[PlacementEstimate], cards: Mapping[str, str], language: Language
+) -> list[str]:
+    shown = placements if len(placements) <= MOST_NAMED else placements[: MOST_NAMED - 1]
+    names = [place_name(placement, cards, language) for placement in shown]
+    if verdict is Verdict.QUEUES:
+        names = [
+            say("phrases", "at_once", {"place": name, "max_concurrency": placement.max_concurrency}, language)
+            for name, placement in zip(names, shown, strict=True)
+        ]
+    if len(shown) < len(placements):
+        names.append(say("phrases", "more", {"count": len(placements) - len(shown)}, language))
+    return names
