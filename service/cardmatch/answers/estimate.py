@@ -9,32 +9,37 @@ import msgspec
 from msgspec import Meta
 
 from cardmatch import __version__
-from cardmatch.answers.facts import CatalogueFacts, catalogue_facts
-from cardmatch.answers.model import ModelReference, resolve_model
+from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, catalogue_facts
+from cardmatch.answers.model import ModelReference, Resolved, resolve_model
+from cardmatch.answers.pages import snapshot_of
 from cardmatch.answers.placements import alternatives, resolve_placements
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.choice import CardChoice
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
-from cardmatch.engine.memory.estimate import estimate_vram as estimate_serving
+from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.terms.notice import Assumption, Notice
+from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
 from cardmatch.engine.terms.units import Bytes, Parameters
+from cardmatch.text.language import Language
+from cardmatch.text.summary import Load, Subject, estimate_summary
+from cardmatch.text.words import all_assumed, asked, placement_in_words, with_messages
 
 CardName = Annotated[str, Meta(min_length=1, max_length=80, examples=["rtx-4090"])]
 Cards = Annotated[tuple[CardName | CardChoice, ...], Meta(min_length=1, max_length=64)]
 
 
 class EstimateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model, a workload and the cards to try it on."""
+    """A model, a workload and the cards to try it on; without cards, those of the buyers' guides."""
 
     model: ModelReference
     workload: Inference = Inference()
     cards: Cards | None = None
-    ways_to_fit: bool = True
-    explain: bool = False
-    language: Annotated[str, Meta(max_length=35)] | None = None
+    ways_to_fit: Annotated[bool, Meta(description="Whether to look for changes that would make the job fit.")] = True
+    explain: Annotated[bool, Meta(description="Whether to give each component's formula, numbers and source.")] = False
+    language: Language | None = None
     priced_on: dt.date | None = None
-    catalogue_version: Annotated[str, Meta(pattern=r"^[0-9a-f]{8,64}$(?!\n)")] | None = None
+    catalogue_version: CatalogueVersion | None = None
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,17 +51,10 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     active_parameters: Annotated[Parameters, Meta(description="Parameters that serve one token, embeddings included.")]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """The missing fact that would change the answer most."""
-
-    pointer: str
-    message: str = ""
-
-
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """What the job needs, and what becomes of it on each placement."""
 
-    summary: str
+    summary: Annotated[str, Meta(description="Two or three sentences with the figures.")]
     model: ModelFacts
     need: Need
     kv_cache: KvCache
@@ -70,22 +68,39 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     release: str
 
 
-def estimate_vram(world: World, request: EstimateRequest, today: dt.date) -> Estimate:
-    """Answer *request* from *world*. Raises Invalid with pointers into the request."""
+def estimate_vram(world: World, request: EstimateRequest, language: Language, today: dt.date) -> Estimate:
+    """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
+    world = snapshot_of(world, request.catalogue_version, None)
     model = resolve_model(world, request.model)
-    placements = resolve_placements(world, request.cards)
-    others = alternatives(world) if request.ways_to_fit else ()
     figures = estimate_serving(
         model.architecture,
         model.checkpoint,
         request.workload,
-        placements,
+        resolve_placements(world, request.cards),
         world.calibration.serving,
-        alternatives=others,
+        alternatives=alternatives(world) if request.ways_to_fit else (),
         basis=model.basis,
     )
+    return _in_words(world, request, model, figures, language, today)
+
+
+def _in_words(
+    world: World,
+    request: EstimateRequest,
+    model: Resolved,
+    figures: ServingEstimate,
+    language: Language,
+    today: dt.date,
+) -> Estimate:
     return Estimate(
-        summary="",
+        summary=estimate_summary(
+            Subject(model.name, is_size=model.basis is Basis.RULE_OF_THUMB),
+            figures.need,
+            Load(figures.concurrency, figures.mean_tokens),
+            figures.placements,
+            world.card_titles,
+            language,
+        ),
         model=ModelFacts(
             id=model.id,
             architecture=model.architecture.family,
@@ -95,11 +110,39 @@ def estimate_vram(world: World, request: EstimateRequest, today: dt.date) -> Est
         need=figures.need,
         kv_cache=figures.kv_cache,
         rule_of_thumb_bytes=figures.rule_of_thumb_bytes,
-        placements=figures.placements,
-        assumptions=figures.assumptions,
-        ask_next=None,
-        notices=figures.notices,
+        placements=tuple(
+            [placement_in_words(placement, world.card_titles, language) for placement in figures.placements]
+        ),
+        assumptions=all_assumed(_assumptions(request, figures, today), language),
+        ask_next=ask_next(request, model, language),
+        notices=with_messages(model.notices + figures.notices, language),
         catalogue=catalogue_facts(world),
         priced_on=request.priced_on or today,
         release=__version__,
     )
+
+
+def _assumptions(request: EstimateRequest, figures: ServingEstimate, today: dt.date) -> tuple[Assumption, ...]:
+    own = []
+    if request.cards is None:
+        own.append(Assumption(pointer="/cards", value=len(figures.placements)))
+    if request.priced_on is None:
+        own.append(Assumption(pointer="/priced_on", value=today.isoformat()))
+    return (*figures.assumptions, *own)
+
+
+def ask_next(request: EstimateRequest, model: Resolved, language: Language) -> Question | None:
+    """The first fact that is missing, in the order of how much it can move the answer."""
+    workload = request.workload
+    mean_missing = workload.mean_tokens_per_request is None and (workload.concurrency or 1) > 1
+    missing = (
+        (QuestionCode.MODEL, "/model", model.basis is Basis.RULE_OF_THUMB),
+        (QuestionCode.CONCURRENCY, "/workload/concurrency", workload.concurrency is None),
+        (QuestionCode.CONTEXT_TOKENS, "/workload/context_tokens", workload.context_tokens is None),
+        (QuestionCode.MEAN_TOKENS_PER_REQUEST, "/workload/mean_tokens_per_request", mean_missing),
+        (QuestionCode.CARDS, "/cards", request.cards is None),
+    )
+    for code, pointer, absent in missing:
+        if absent:
+            return asked(Question(code=code, pointer=pointer), language)
+    return None

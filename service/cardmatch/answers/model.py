@@ -12,6 +12,7 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint, plain
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Notice
 
 
 class _Named(msgspec.Struct, tag_field="kind", frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,8 +49,10 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     """What a reference means. `basis` is rule_of_thumb for a bare size, whose reference model stands for others."""
 
     id: str | None
+    name: str | None
     architecture: Architecture
     checkpoint: Checkpoint
+    notices: tuple[Notice, ...] = ()
     basis: Basis = Basis.EXACT
 
 
@@ -57,7 +60,7 @@ def resolve_model(world: World, reference: str | ConfigModel | GgufModel | Archi
     """The architecture and checkpoint that *reference* names. Raises Invalid with pointers under /model."""
     del world
     if isinstance(reference, ArchitectureModel):
-        return Resolved(id=None, architecture=reference.architecture, checkpoint=plain())
+        return Resolved(id=None, name=None, architecture=reference.architecture, checkpoint=plain())
     raise Invalid(
         Fault(code=FaultCode.WRONG_VALUE, pointer="/model", params={"value": "model", "known": ["architecture"]})
     )

@@ -38,6 +38,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     as_of: Day
     cards: dict[str, Card]
+    card_titles: dict[str, str]
     card_sources: dict[str, str]
     card_names: dict[str, tuple[str, ...]]
     families: dict[str, tuple[str, ...]]
@@ -89,6 +90,7 @@ def build(snapshot: Snapshot, version: str) -> World:
         version=version,
         as_of=snapshot.as_of,
         cards={card.id: card for card in snapshot.cards},
+        card_titles={card.id: card.name for card in snapshot.cards},
         card_sources=snapshot.card_sources,
         card_names={row.key: row.cards for row in snapshot.card_names},
         families=_families(snapshot.cards),

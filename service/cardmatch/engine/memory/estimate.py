@@ -28,6 +28,8 @@ class ServingEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of an estimate, before any words."""
 
     parameters: ParameterCounts
+    concurrency: int
+    mean_tokens: int
     need: Need
     kv_cache: KvCache
     rule_of_thumb_bytes: int
@@ -36,7 +38,7 @@ class ServingEstimate(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...]
 
 
-def estimate_vram(
+def estimate_serving(
     architecture: Architecture,
     checkpoint: Checkpoint,
     workload: Inference,
@@ -55,6 +57,8 @@ def estimate_vram(
     counts = parameters(architecture)
     return ServingEstimate(
         parameters=counts,
+        concurrency=job.concurrency,
+        mean_tokens=job.mean_tokens,
         need=need(job, sum(part.bytes for part in job.parts if part.kind is not PartKind.MTP)),
         kv_cache=kv_cache(job),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
