@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cardmatch.text.language import Language
 
 _LOCALES = {Language.EN: "en", Language.ES: "es", Language.ZH: "zh_Hans"}
+_PYTHONS = ".,-"
 _QUANTA = tuple(Decimal(1).scaleb(-digits) for digits in range(9))
 
 
@@ -39,10 +40,18 @@ class Numerals(NamedTuple):
     every: Joints
     either: Joints
     plural: Callable[[int], str]
+    signs: Mapping[int, str | int]
 
     def integer(self, value: int) -> str:
         """*value* with its digits in groups."""
-        return self._localised(f"{value:,d}")
+        return self._localised(f"{value:,d}") if value < 0 else f"{value:,d}".replace(",", self.group)
+
+    def hundredths(self, value: int, shift: int) -> str:
+        """*value* / 2^*shift* with two decimals, exact before it is rounded: half to even."""
+        scaled = abs(value) * 100
+        rounded = (scaled + (1 << shift - 1) - 1 + (scaled >> shift & 1)) >> shift
+        whole, rest = divmod(rounded, 100)
+        return f"{self.minus if value < 0 else ''}{self.integer(whole)}{self.decimal}{rest:02d}"
 
     def fixed(self, value: float | Decimal, digits: int) -> str:
         """*value* with exactly *digits* decimals, halves rounded to even as Babel does."""
@@ -55,16 +64,6 @@ class Numerals(NamedTuple):
         text = f"{exact.quantize(_QUANTA[digits]):,f}"
         return self._localised(text.rstrip("0").rstrip(".") if "." in text else text)
 
-    def ratio(self, numerator: int, denominator: int, digits: int) -> str:
-        """The quotient of two integers with *digits* ≥ 1 decimals, exact before it is rounded (halves to even)."""
-        scale = 10**digits
-        quotient, rest = divmod(abs(numerator) * scale, denominator)
-        if 2 * rest > denominator or (2 * rest == denominator and quotient & 1):
-            quotient += 1
-        whole, decimals = divmod(quotient, scale)
-        sign = "-" if numerator < 0 else ""
-        return self._localised(f"{sign}{whole:,d}.{decimals:0{digits}d}")
-
     def join(self, items: Sequence[str], joints: Joints) -> str:
         """The members of a list in one phrase."""
         if len(items) < 2:
@@ -75,14 +74,7 @@ class Numerals(NamedTuple):
 
     def _localised(self, text: str) -> str:
         """Python's own notation, `-1,234.5`, with this language's signs."""
-        if self.decimal == "." and self.group == "," and self.minus == "-":
-            return text
-        return text.translate(_signs(self.decimal, self.group, self.minus))
-
-
-@cache
-def _signs(decimal: str, group: str, minus: str) -> dict[int, str]:
-    return str.maketrans({".": decimal, ",": group, "-": minus})
+        return text.translate(self.signs) if self.signs else text
 
 
 @cache
@@ -92,6 +84,7 @@ def numerals(language: Language) -> Numerals:
 
     locale = Locale.parse(_LOCALES[language])
     symbols = locale.number_symbols["latn"]
+    signs = symbols["decimal"] + symbols["group"] + symbols["minusSign"]
     dollar = locale.currency_symbols["USD"]
     percent = locale.percent_formats[None]
     money = locale.currency_formats["standard"]
@@ -103,6 +96,7 @@ def numerals(language: Language) -> Numerals:
         usd=Affixes(money.prefix[0].replace("¤", dollar), money.suffix[0].replace("¤", dollar)),
         every=_joints(locale.list_patterns["standard"]),
         either=_joints(locale.list_patterns["or"]),
+        signs={} if signs == _PYTHONS else str.maketrans(_PYTHONS, signs),
         plural=lru_cache(maxsize=4096)(locale.plural_form),
     )
 

@@ -75,11 +75,6 @@ def say(family: str, code: str, params: Mapping[str, Value], language: Language)
     return templates(language)[family][code].fill(params)
 
 
-def knows(family: str, code: str, language: Language) -> bool:
-    """Whether there is a sentence for *code*."""
-    return code in templates(language)[family]
-
-
 @cache
 def sentences(language: Language) -> Sentences:
     """The data file of *language*, as it is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import NamedTuple
 
 from cardmatch.engine.terms.notice import Scalar
@@ -40,8 +39,9 @@ TABLES = {
 }
 """Placeholders whose values are looked up in a table of words of the data file."""
 
-_LEAST_GIB = GIB // 100
+_LEAST_GIB, _GIB_BITS = GIB // 100, GIB.bit_length() - 1
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_HUNDRED, _TEN_CENTS = 100, 0.1
 
 
 class Voice(NamedTuple):
@@ -58,25 +58,29 @@ def voice(language: Language, words: Words) -> Voice:
 
 def writer(name: str, listing: str, speaker: Voice) -> Write:
     """The function that writes values of the placeholder *name*; *listing* (`or`, else `and`) joins lists."""
-    for suffix, write in BY_SUFFIX.items():
+    for suffix, make in BY_SUFFIX.items():
         if name == suffix.lstrip("_") or name.endswith(suffix):
-            return partial(write, speaker)
-    joints = speaker.numerals.either if listing == "or" else speaker.numerals.every
+            return make(speaker)
     words = speaker.words.get(TABLES.get(name, ""), {})
-    return partial(_plain, speaker, words, speaker.words["boolean"], joints)
+    return _plain(speaker, words, speaker.numerals.either if listing == "or" else speaker.numerals.every)
 
 
-def _plain(speaker: Voice, words: Mapping[str, str], booleans: Mapping[str, str], joints: Joints, value: Value) -> str:
+def _plain(speaker: Voice, words: Mapping[str, str], joints: Joints) -> Write:
     """A name, a count or a list of names."""
-    if isinstance(value, str):
-        return words.get(value) or clipped(value)
-    if isinstance(value, bool):
-        return booleans["true" if value else "false"]
-    if isinstance(value, int):
-        return speaker.numerals.integer(value)
-    if isinstance(value, float):
-        return speaker.numerals.brief(value, 3)
-    return speaker.numerals.join([words.get(item) or clipped(item) for item in value], joints)
+    numbers, booleans = speaker.numerals, speaker.words["boolean"]
+
+    def write(value: Value) -> str:
+        if isinstance(value, str):
+            return words.get(value) or clipped(value)
+        if isinstance(value, bool):
+            return booleans["true" if value else "false"]
+        if isinstance(value, int):
+            return numbers.integer(value)
+        if isinstance(value, float):
+            return numbers.brief(value, 3)
+        return numbers.join([words.get(item) or clipped(item) for item in value], joints)
+
+    return write
 
 
 def clipped(text: str) -> str:
@@ -90,95 +94,107 @@ def _number(value: Value) -> float:
     return value
 
 
-def _bytes(speaker: Voice, value: Value) -> str:
+def _bytes(speaker: Voice) -> Write:
     """In GiB, so that all figures of an answer compare; MiB and KiB are for what would read as nothing there."""
-    size = int(_number(value))
-    if not -_LEAST_GIB < size < _LEAST_GIB or not size:
-        return speaker.words["unit"]["gib"] % speaker.numerals.ratio(size, GIB, 2)
-    if not -MIB < size < MIB:
-        return speaker.words["unit"]["mib"] % speaker.numerals.brief(size / MIB, 1)
-    return _kib(speaker, size)
+    unit, numbers, in_kib = speaker.words["unit"], speaker.numerals, _kib(speaker)
+    gib, mib = unit["gib"], unit["mib"]
+
+    def write(value: Value) -> str:
+        size = int(_number(value))
+        if size >= _LEAST_GIB or size <= -_LEAST_GIB or not size:
+            return gib % numbers.hundredths(size, _GIB_BITS)
+        return mib % numbers.brief(size / MIB, 1) if abs(size) >= MIB else in_kib(size)
+
+    return write
 
 
-def _kib(speaker: Voice, value: Value) -> str:
-    return speaker.words["unit"]["kib"] % speaker.numerals.brief(_number(value) / KIB, 2)
+def _scaled(unit: str, digits: int, divisor: float = 1) -> Callable[[Voice], Write]:
+    """A number over *divisor* with at most *digits* decimals, in a unit of the language's table."""
+
+    def make(speaker: Voice) -> Write:
+        pattern, brief = speaker.words["unit"][unit], speaker.numerals.brief
+        return lambda value: pattern % brief(_number(value) / divisor, digits)
+
+    return make
 
 
-def _gb(speaker: Voice, value: Value) -> str:
-    return speaker.words["unit"]["gb"] % speaker.numerals.brief(_number(value), 1)
+_kib = _scaled("kib", 2, KIB)
 
 
-def _gb_s(speaker: Voice, value: Value) -> str:
-    return speaker.words["unit"]["gb_s"] % speaker.numerals.brief(_number(value), 0)
+def _tokens_per_second(speaker: Voice) -> Write:
+    """Three digits or so: 43.2, but 1,234."""
+    precise, rough = _scaled("tokens_per_second", 1)(speaker), _scaled("tokens_per_second", 0)(speaker)
+    return lambda value: (precise if abs(_number(value)) < _HUNDRED else rough)(value)
 
 
-def _tokens_s(speaker: Voice, value: Value) -> str:
-    rate = _number(value)
-    return speaker.words["unit"]["tokens_per_second"] % speaker.numerals.brief(rate, 1 if abs(rate) < 100 else 0)
+def _integer(speaker: Voice) -> Write:
+    write = speaker.numerals.integer
+    return lambda value: write(int(_number(value)))
 
 
-def _integer(speaker: Voice, value: Value) -> str:
-    return speaker.numerals.integer(int(_number(value)))
+def _dollars(speaker: Voice) -> Write:
+    """Cents; of amounts under ten cents two digits more."""
+    numbers = speaker.numerals
+    before, after = numbers.usd
+
+    def write(value: Value) -> str:
+        amount = _number(value)
+        digits = 2 if not amount or abs(amount) >= _TEN_CENTS else 4
+        sign = numbers.minus if amount < 0 else ""
+        return f"{sign}{before}{numbers.fixed(abs(amount), digits)}{after}"
+
+    return write
 
 
-def _dollars(speaker: Voice, value: Value) -> str:
-    amount = _number(value)
-    before, after = speaker.numerals.usd
-    sign = speaker.numerals.minus if amount < 0 else ""
-    digits = 2 if not amount or abs(amount) >= 0.1 else 4
-    return f"{sign}{before}{speaker.numerals.fixed(abs(amount), digits)}{after}"
+def _dollars_a(unit: str) -> Callable[[Voice], Write]:
+    def make(speaker: Voice) -> Write:
+        pattern, dollars = speaker.words["unit"][unit], _dollars(speaker)
+        return lambda value: pattern % dollars(value)
+
+    return make
 
 
-def _dollars_an_hour(speaker: Voice, value: Value) -> str:
-    return speaker.words["unit"]["usd_per_hour"] % _dollars(speaker, value)
-
-
-def _dollars_a_month(speaker: Voice, value: Value) -> str:
-    return speaker.words["unit"]["usd_per_month"] % _dollars(speaker, value)
-
-
-def _percent(speaker: Voice, value: Value) -> str:
+def _percent(speaker: Voice) -> Write:
     before, after = speaker.numerals.percent
-    return f"{before}{speaker.numerals.brief(_number(value), 1)}{after}"
+    brief = speaker.numerals.brief
+    return lambda value: f"{before}{brief(_number(value), 1)}{after}"
 
 
-def _duration(speaker: Voice, value: Value) -> str:
-    seconds = _number(value)
-    units, size = speaker.words["unit"], abs(seconds)
-    if 0 < size < 1:
-        return units["milliseconds"] % speaker.numerals.brief(seconds * 1_000, 1 if size < 0.01 else 0)
-    if size < 2 * _MINUTE:
-        return units["seconds"] % speaker.numerals.brief(seconds, 1)
-    if size < 2 * _HOUR:
-        return units["minutes"] % speaker.numerals.brief(seconds / _MINUTE, 0)
-    if size < 2 * _DAY:
-        return units["hours"] % speaker.numerals.brief(seconds / _HOUR, 1)
-    return units["days"] % speaker.numerals.brief(seconds / _DAY, 1)
+def _duration(speaker: Voice) -> Write:
+    """In the largest unit of which there are at least two."""
+    steps = [
+        (limit, _scaled(unit, digits, size)(speaker))
+        for limit, unit, digits, size in (
+            (0.01, "milliseconds", 1, 0.001),
+            (1, "milliseconds", 0, 0.001),
+            (2 * _MINUTE, "seconds", 1, 1),
+            (2 * _HOUR, "minutes", 0, _MINUTE),
+            (2 * _DAY, "hours", 1, _HOUR),
+        )
+    ]
+    days, seconds = _scaled("days", 1, _DAY)(speaker), _scaled("seconds", 1)(speaker)
+
+    def write(value: Value) -> str:
+        size = abs(_number(value))
+        return next((step for limit, step in steps if size < limit), days)(value) if size else seconds(value)
+
+    return write
 
 
-def _hours(speaker: Voice, value: Value) -> str:
-    return speaker.words["unit"]["hours"] % speaker.numerals.brief(_number(value), 1)
-
-
-def _parameters(speaker: Voice, value: Value) -> str:
-    """In billions, as everyone names models: `8.03 B` counts 10^9 in every language's data sheet."""
-    return speaker.words["unit"]["billions"] % speaker.numerals.brief(_number(value) / 1e9, 2)
-
-
-BY_SUFFIX: dict[str, Callable[[Voice, Value], str]] = {
+BY_SUFFIX: dict[str, Callable[[Voice], Write]] = {
     "bytes_per_token": _kib,
     "_bytes": _bytes,
-    "_tokens_per_second": _tokens_s,
+    "_tokens_per_second": _tokens_per_second,
     "_tokens": _integer,
-    "_gb_s": _gb_s,
-    "_gb": _gb,
-    "_usd_per_hour": _dollars_an_hour,
-    "_usd_per_month": _dollars_a_month,
+    "_gb_s": _scaled("gb_s", 0),
+    "_gb": _scaled("gb", 1),
+    "_usd_per_hour": _dollars_a("usd_per_hour"),
+    "_usd_per_month": _dollars_a("usd_per_month"),
     "_usd": _dollars,
     "_percent": _percent,
     "_seconds": _duration,
-    "_hours": _hours,
-    "_parameters": _parameters,
+    "_hours": _scaled("hours", 1),
+    "_parameters": _scaled("billions", 2, 1e9),
 }
 """The unit suffixes of the wire, the longer before those that they end in."""
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
 from cardmatch.engine.terms.notice import Assumption, Notice, Question
 from cardmatch.text.language import Language
-from cardmatch.text.sentences import knows, say
+from cardmatch.text.sentences import say, templates
 from cardmatch.text.units import Value
 
 _INDEX = re.compile(r"/(\d+)(?=/|$)")
@@ -33,18 +33,17 @@ def assumed(assumption: Assumption, language: Language) -> Assumption:
 
     Its placeholders: the last step of the pointer (`context_tokens`), and `position`, the index counted from 1.
     """
-    pointer, index = assumption.pointer, None
-    if not knows("assumptions", pointer, language):
+    known, pointer, value = templates(language)["assumptions"], assumption.pointer, assumption.value
+    params: dict[str, Value] = {pointer.rpartition("/")[2]: value}
+    template = known.get(pointer)
+    if template is None:
         index = _INDEX.search(pointer)
-        pointer = _INDEX.sub("/*", pointer)
-    field = pointer.rpartition("/")[2]
-    if not knows("assumptions", pointer, language):
-        params = {"field": assumption.pointer, "value": assumption.value}
-        return replace(assumption, message=say("assumptions", ANY_FIELD, params, language))
-    params = {field: assumption.value}
-    if index is not None:
-        params["position"] = int(index[1]) + 1
-    return replace(assumption, message=say("assumptions", pointer, params, language))
+        template = known.get(_INDEX.sub("/*", pointer))
+        if index is not None:
+            params["position"] = int(index[1]) + 1
+    if template is None:
+        template, params = known[ANY_FIELD], {"field": pointer, "value": value}
+    return Assumption(pointer=pointer, value=value, message=template.fill(params))
 
 
 def all_assumed(assumptions: tuple[Assumption, ...], language: Language) -> tuple[Assumption, ...]:
@@ -70,7 +69,7 @@ def way_in_words(way: WayToFit, cards: Mapping[str, str], language: Language) ->
     changed = {_INDEX.sub("/*", change.pointer): change for change in way.changes}
     code = "+".join(sorted(changed))
     params: dict[str, Value] = {"verdict": way.verdict.value, "headroom_bytes": way.headroom_bytes}
-    if knows("changes", code, language):
+    if code in templates(language)["changes"]:
         params.update({pointer.rpartition("/")[2]: change.value for pointer, change in changed.items()})
     else:
         code = ANY_FIELD
