@@ -23,8 +23,19 @@ class Severity(StrEnum):
 class NoticeCode(StrEnum):
     """Every notice that an answer may carry. `text/` has one sentence per code and language."""
 
-    CONTEXT_BEYOND_MODEL = "context_beyond_model"
-    FLOOR_OF_RULE_OF_THUMB = "floor_of_rule_of_thumb"
+    CONTEXT_BEYOND_MODEL = "context_beyond_model"  # context_tokens, limit_tokens: the model's own
+    FLOOR_OF_RULE_OF_THUMB = "floor_of_rule_of_thumb"  # rule_of_thumb_bytes
+    TYPICAL_MODEL = "typical_model"  # model: the size that was named, reference: the model that stands for it
+    FORMAT_NOT_NATIVE = "format_not_native"  # card, format
+    NO_FAST_LINK = "no_fast_link"  # card, count
+    MAX_LENGTH_NEEDED = "max_length_needed"  # engine, limit_tokens: the model's own, context_tokens
+    OPTIONS_WITHOUT_EFFECT = "options_without_effect"  # arguments: of a command line
+    OFFLOAD = "offload"  # offloaded_bytes
+    LITTLE_MEASURED = "little_measured"  # engine, card
+    PRICE_MAY_NOT_BE_AVAILABLE = "price_may_not_be_available"  # no param
+    RANKS_DIFFER = "ranks_differ"  # cheapest_by_hour, cheapest_by_job: labels
+    PRICES_OLD = "prices_old"  # age_days
+    CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_percent
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
