@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
 
-.PHONY: help install test lint lock
+.PHONY: help install serve test lint lock
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -14,6 +14,9 @@ help: ## List the targets
 
 install: ## Create .venv with the pinned runtime dependencies and the package itself
 	@$(BOOTSTRAP) runtime
+
+serve: install ## Serve on 127.0.0.1:8000 with the bundled catalogue
+	@exec $(BIN)/cardmatch serve
 
 test: ## Everything that must hold: lint, types, import contracts, tests
 	@$(BOOTSTRAP) dev redis

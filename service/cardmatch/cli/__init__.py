@@ -12,6 +12,7 @@ from cardmatch import __version__
 # Each has its module here, with `add_arguments(parser)` and `run(arguments)`, which returns the exit status.
 COMMANDS = {
     "estimate": "does it fit?",
+    "serve": "answer over HTTP",
 }
 
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"cardmatch {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, help_ in COMMANDS.items():
-        command = commands.add_parser(name, help=help_, description=f"{help_[0].upper()}{help_[1:]}.")
+        command = commands.add_parser(name, help=help_, description=help_.capitalize())
         if name in given:  # its arguments, and the rooms it needs, only for the command that runs
             importlib.import_module(f"cardmatch.cli.{name}").add_arguments(command)
     arguments = parser.parse_args(given)

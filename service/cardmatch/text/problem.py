@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from cardmatch.engine.terms.fault import Fault
+from cardmatch.engine.terms.fault import Fault, FaultCode
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import say
 from cardmatch.text.units import Value
@@ -19,9 +21,11 @@ class ProblemType(StrEnum):
     NOT_JSON = "not_json"  # position: the byte at which the body stops being JSON
     EMPTY_BODY = "empty_body"
     NESTED_TOO_DEEPLY = "nested_too_deeply"
+    MALFORMED_REQUEST = "malformed_request"
     BAD_PARAMETER = "bad_parameter"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"  # allowed: the methods
+    TOO_SLOW = "too_slow"
     TOO_LARGE = "too_large"  # limit_bytes
     MEDIA_TYPE = "media_type"
     INVALID_REQUEST = "invalid_request"
@@ -37,9 +41,13 @@ class ProblemType(StrEnum):
 class Mistake(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing wrong with a request, in words."""
 
-    pointer: str
-    detail: str
-    suggestions: tuple[str, ...] = ()
+    code: Annotated[FaultCode, Meta(description="What is wrong, for programs.")]
+    pointer: Annotated[
+        str,
+        Meta(description="JSON Pointer (RFC 6901) into the body; for a GET, into its parameters taken as one object."),
+    ]
+    detail: Annotated[str, Meta(description="What is wrong there and what would be right.")]
+    suggestions: Annotated[tuple[str, ...], Meta(description="What could have been meant, likeliest first.")] = ()
 
 
 def title(kind: ProblemType, language: Language) -> str:
@@ -72,5 +80,8 @@ def mistake(fault: Fault, language: Language) -> Mistake:
     """*fault* in words; its sentence may name the suggestions."""
     params = {**fault.params, "suggestions": list(fault.suggestions)} if fault.suggestions else fault.params
     return Mistake(
-        pointer=fault.pointer, detail=say("faults", fault.code, params, language), suggestions=fault.suggestions
+        code=fault.code,
+        pointer=fault.pointer,
+        detail=say("faults", fault.code, params, language),
+        suggestions=fault.suggestions,
     )

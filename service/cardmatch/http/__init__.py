@@ -1,0 +1,1 @@
+"""The HTTP door: strict requests in, answers or problems out. It holds no domain knowledge."""

@@ -1,0 +1,7 @@
+window.ui = SwaggerUIBundle({
+  url: document.currentScript.dataset.document,
+  dom_id: "#document",
+  deepLinking: true,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+});

@@ -1,0 +1,129 @@
+"""Strict decoding: a body is JSON of exactly the type that its operation takes, or the request is refused."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from cardmatch.http.faults import explain
+from cardmatch.http.problems import Refused
+from cardmatch.text.language import Language
+from cardmatch.text.problem import ProblemType
+
+T = TypeVar("T")
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_EXACT_INTEGERS = 2.0**63
+_MOST_PARAMETERS = 100
+
+
+class _Spoken(msgspec.Struct):
+    language: Language | None = None
+
+
+_spoken = msgspec.json.Decoder(_Spoken)
+_plain = msgspec.json.Decoder(float_hook=float)  # where 1e400 is infinite, and the error says that it does not fit
+
+
+def decode_body(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """*raw* as the type of *decoder*. Raises Refused: empty_body, not_json, nested_too_deeply or invalid_request."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        fitting: T = _second_look(raw, decoder.type, error)
+        return fitting
+    except RecursionError:
+        raise Refused(ProblemType.NESTED_TOO_DEEPLY) from None
+    except msgspec.DecodeError as error:
+        raise _not_json(raw, error) from None
+
+
+def decode_parameters(query: bytes, path: dict[str, str], shape: type[T]) -> T:
+    """The parameters of a GET, with those of its path, as *shape*. Raises Refused: bad_parameter, malformed_request.
+
+    A parameter may be repeated where the field is a list; elsewhere a second one is refused, not taken for the first.
+    """
+    given: dict[str, Any] = dict(path)
+    lists = _lists(shape)  # type: ignore[arg-type] # classes are hashable, mypy does not see it of type[T]
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError:
+        raise Refused(ProblemType.MALFORMED_REQUEST) from None
+    for name, value in pairs:
+        if name in lists:
+            given.setdefault(name, []).append(value)
+        else:
+            given[name] = value if name not in given else [given[name], value]
+    try:
+        return msgspec.convert(given, shape, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refused(ProblemType.BAD_PARAMETER, explain(error, given, shape)) from None
+
+
+@cache
+def _lists(shape: Any) -> frozenset[str]:
+    """The fields of *shape* that hold several values."""
+    kind = msgspec.inspect.type_info(shape)
+    fields = kind.fields if isinstance(kind, msgspec.inspect.StructType) else ()
+    return frozenset(field.encode_name for field in fields if _holds_several(field.type))
+
+
+def _holds_several(kind: msgspec.inspect.Type) -> bool:
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return _holds_several(kind.type)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return any(_holds_several(part) for part in kind.types)
+    return isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType)
+
+
+def spoken_language(raw: bytes) -> Language | None:
+    """The `language` that a body asks for, even where the rest of it cannot be read."""
+    try:
+        return _spoken.decode(raw).language
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _second_look(raw: bytes, shape: Any, error: msgspec.ValidationError) -> Any:
+    """Decode *raw* plainly to say where it does not fit, or to find that it does: `284.0` is an integer in JSON Schema.
+
+    Bodies that are wrong and bodies with such numbers pay for it, others never come here.
+    """
+    try:
+        body = _plain.decode(raw)
+        if "got `float`" in str(error):
+            body = _integral(body)
+            try:
+                return msgspec.convert(body, shape)
+            except msgspec.ValidationError as again:
+                error = again
+        raise Refused(ProblemType.INVALID_REQUEST, explain(error, body, shape)) from None
+    except RecursionError:
+        raise Refused(ProblemType.NESTED_TOO_DEEPLY) from None
+    except msgspec.DecodeError as exc:
+        raise _not_json(raw, exc) from None
+
+
+def _integral(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT_INTEGERS else value
+    if isinstance(value, list):
+        return [_integral(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _integral(item) for key, item in value.items()}
+    return value
+
+
+def _not_json(raw: bytes, error: msgspec.DecodeError) -> Refused:
+    if not raw.strip():
+        return Refused(ProblemType.EMPTY_BODY)
+    if found := _BYTE.search(str(error)):
+        return Refused(ProblemType.NOT_JSON, position=int(found[1]))
+    try:
+        raw.decode()
+    except UnicodeDecodeError as exc:
+        return Refused(ProblemType.NOT_JSON, position=exc.start)
+    return Refused(ProblemType.NOT_JSON, position=len(raw))

@@ -1,0 +1,121 @@
+"""The OpenAPI document, made from the operations and their structs.
+
+msgspec's own schemas are used, because a framework's lose what makes a document strict: refused unknown fields,
+discriminators, bounds of list items, descriptions (and Litestar 2.25 does).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from cardmatch import __version__
+from cardmatch.http.operation import Operation
+from cardmatch.http.problems import MEDIA_TYPE, Problem
+
+_REF = "#/components/schemas/{name}"
+_BODY_ERRORS = (400, 408, 413, 415, 422, 500)
+_PARAMETER_ERRORS = (400, 422, 500)
+_DESCRIPTION = (
+    "Does it fit, which card, what does it cost? Every request is answered from a frozen catalogue: the same request, "
+    "catalogue version and release give the same bytes. Errors are RFC 9457 problems. Words come in English, Spanish "
+    "or Chinese, as `language` or Accept-Language ask."
+)
+
+
+def document(operations: Iterable[Operation]) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of *operations*, in their order."""
+    operations = list(operations)
+    types = [kind for operation in operations for kind in (operation.takes, operation.gives)]
+    _, schemas = msgspec.json.schema_components([*types, Problem], ref_template=_REF)
+    paths: dict[str, Any] = {}
+    parameters = {operation.takes.__name__ for operation in operations if operation.method == "GET"}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Cardmatch",
+            "version": __version__,
+            "summary": "Which GPU card fits a model, and what it costs.",
+            "description": _DESCRIPTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": {name: schema for name, schema in sorted(schemas.items()) if name not in parameters},
+            "responses": {f"Problem{status}": _problem(status) for status in _statuses(operations)},
+        },
+    }
+
+
+def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    answer = _content(_ref(operation.gives))
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": operation.description,
+        "tags": [operation.tag],
+        "security": [],
+    }
+    if operation.method == "GET":
+        described["parameters"] = _parameters(operation, schemas[operation.takes.__name__])
+    else:
+        described["requestBody"] = {"required": True, "content": _content(_ref(operation.takes), operation.example)}
+    described["responses"] = {"200": {"description": "The answer.", "content": answer}}
+    if operation.cached:
+        described["responses"]["304"] = {"description": "Not changed since the answer with the ETag that was sent."}
+    for status in _errors(operation):
+        described["responses"][str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
+    return described
+
+
+def _parameters(operation: Operation, schema: dict[str, Any]) -> list[dict[str, Any]]:
+    in_path = re.findall(r"\{(\w+)\}", operation.path)
+    return [
+        {
+            "name": name,
+            "in": "path" if name in in_path else "query",
+            "required": name in schema.get("required", []),
+            "description": prop.get("description", ""),
+            "schema": _without_null({key: value for key, value in prop.items() if key != "description"}),
+        }
+        for name, prop in schema["properties"].items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter is left out where a body would hold null."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    rest = {key: value for key, value in schema.items() if key != "anyOf" and (key, value) != ("default", None)}
+    if not kinds:
+        return rest
+    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+
+
+def _errors(operation: Operation) -> Iterable[int]:
+    if operation.method == "POST":
+        return _BODY_ERRORS
+    return sorted({*_PARAMETER_ERRORS, 404}) if "{" in operation.path else _PARAMETER_ERRORS
+
+
+def _statuses(operations: Iterable[Operation]) -> list[int]:
+    return sorted({status for operation in operations for status in _errors(operation)})
+
+
+def _problem(status: int) -> dict[str, Any]:
+    content = {MEDIA_TYPE.decode(): {"schema": _ref(Problem)}}
+    return {"description": f"{HTTPStatus(status).phrase}.", "content": content}
+
+
+def _content(schema: dict[str, Any], example: Any = None) -> dict[str, Any]:
+    return {"application/json": {"schema": schema} if example is None else {"schema": schema, "example": example}}
+
+
+def _ref(kind: Any) -> dict[str, str]:
+    return {"$ref": _REF.format(name=kind.__name__)}

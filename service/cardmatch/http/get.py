@@ -1,0 +1,64 @@
+"""Operations that take parameters: those of path and query as one struct, with an ETag where they are cached."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cardmatch import __version__
+from cardmatch.engine.terms.fault import Invalid
+from cardmatch.http.asgi import Header, Receive, Scope, Send, header
+from cardmatch.http.decode import decode_parameters
+from cardmatch.http.operation import Operation, Versioned, World
+from cardmatch.http.problems import Refused, refusal
+from cardmatch.http.respond import answer_headers, refuse, send_whole
+from cardmatch.text.language import Language, choose_language
+from cardmatch.text.problem import ProblemType
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Get:
+    """The ASGI application of one operation that takes parameters; HEAD gets the headers of GET."""
+
+    def __init__(self, operation: Operation, world: World) -> None:
+        """Answer *operation* from what *world* returns at the time."""
+        self._operation = operation
+        self._world = world
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        """Answer one request. What is wrong with it becomes a problem; mistakes of ours pass through."""
+        path = {name: value.removeprefix("/") for name, value in scope["path_params"].items()}
+        try:
+            request = decode_parameters(scope["query_string"], path, self._operation.takes)
+            language = choose_language(header(scope, b"accept-language"), request.language)
+            world = self._world()
+            tag = self._tag(world, language)
+            if tag and _has(scope, tag[1]):
+                await send_whole(send, 304, b"", (*answer_headers(language), tag))
+                return
+            body = _encode(self._operation.answer(world, request, language))
+        except Refused as refused:
+            await refuse(scope, send, _or_not_found(refused, path))
+        except Invalid as invalid:
+            await refuse(scope, send, _or_not_found(refusal(invalid), path))
+        else:
+            headers = (*answer_headers(language), tag) if tag else answer_headers(language)
+            await send_whole(send, 200, body, headers)
+
+    def _tag(self, world: Versioned, language: Language) -> Header | None:
+        """Weak, because a proxy may compress the answer on its way."""
+        if not self._operation.cached:
+            return None
+        return b"etag", f'W/"{world.version[:16]}-{__version__}-{language}"'.encode()
+
+
+def _has(scope: Scope, tag: bytes) -> bool:
+    known = header(scope, b"if-none-match").split(",")
+    return any(it.strip().removeprefix("W/") in {tag.decode().removeprefix("W/"), "*"} for it in known)
+
+
+def _or_not_found(refused: Refused, path: dict[str, str]) -> Refused:
+    """A fault in a parameter of the path means that there is no such resource."""
+    if any(fault.pointer.removeprefix("/") in path for fault in refused.faults):
+        return Refused(ProblemType.NOT_FOUND, *refused.faults)
+    return refused

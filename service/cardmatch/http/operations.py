@@ -1,0 +1,7 @@
+"""Every operation of the API, in the order of the documentation; one module per noun holds them."""
+
+from __future__ import annotations
+
+from cardmatch.http.operation import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()

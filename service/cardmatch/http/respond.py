@@ -1,0 +1,38 @@
+"""Whole responses: answers and problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from cardmatch.http.asgi import Header, Scope, Send, header
+from cardmatch.http.problems import MEDIA_TYPE, STATUS, Refused, problem
+from cardmatch.text.language import Language, choose_language
+
+_encode = msgspec.json.Encoder().encode
+_VARY: Header = (b"vary", b"accept-language")
+_ANSWER: dict[Language, tuple[Header, ...]] = {
+    it: ((b"content-type", b"application/json"), _VARY, (b"content-language", it.encode())) for it in Language
+}
+
+
+def answer_headers(language: Language) -> tuple[Header, ...]:
+    """The headers of a JSON answer in *language*."""
+    return _ANSWER[language]
+
+
+async def send_whole(send: Send, status: int, body: bytes, headers: Iterable[Header]) -> None:
+    """Send a response whose *body* is complete."""
+    length = (b"content-length", b"%d" % len(body))
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def refuse(scope: Scope, send: Send, refused: Refused, spoken: Language | None = None) -> None:
+    """Send *refused* as a problem in the language that the body spoke of, or the one that the headers ask for."""
+    language = choose_language(header(scope, b"accept-language"), spoken)
+    media = (b"content-type", MEDIA_TYPE)
+    spoken_in = (b"content-language", language.encode())
+    body = _encode(problem(refused, language))
+    await send_whole(send, STATUS[refused.kind], body, (media, _VARY, spoken_in))

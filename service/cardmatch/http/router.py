@@ -1,0 +1,91 @@
+"""Puts the door together: operations, pages and probes behind one router, behind one door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import msgspec
+from litestar import Litestar, Request, Response, route
+from litestar.enums import HttpMethod
+from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
+
+from cardmatch.http.asgi import App
+from cardmatch.http.document import document
+from cardmatch.http.door import Door
+from cardmatch.http.get import Get
+from cardmatch.http.health import probes
+from cardmatch.http.operation import Operation, World
+from cardmatch.http.pages import PAGES
+from cardmatch.http.post import Post
+from cardmatch.http.problems import MEDIA_TYPE, STATUS, Refused, problem
+from cardmatch.settings import Settings
+from cardmatch.text.language import choose_language
+from cardmatch.text.problem import ProblemType
+
+Lifespan = Callable[[Litestar], AbstractAsyncContextManager[Any]]
+
+
+def build(operations: Sequence[Operation], world: World, settings: Settings, lifespan: Sequence[Lifespan] = ()) -> Door:
+    """The ASGI application that serves *operations*, each request from what *world* returns for it."""
+    served = [(operation, _app(operation, world, settings)) for operation in operations]
+    router = Litestar(
+        [*(_handler(operation, app) for operation, app in served), *probes(world), *PAGES, _openapi(operations)],
+        exception_handlers={HTTPException: _on_http, Exception: _on_mistake},
+        lifespan=list(lifespan),
+        openapi_config=None,
+        logging_config=None,
+    )
+    direct = {operation.path: app for operation, app in served if operation.method == "POST"}
+    return Door(router, direct, settings.log_slower_than_seconds)
+
+
+def _app(operation: Operation, world: World, settings: Settings) -> App:
+    if operation.method == "POST":
+        return Post(operation, world, settings.body_read_timeout_seconds)
+    return Get(operation, world)
+
+
+def _handler(operation: Operation, app: App) -> HTTPRouteHandler:
+    """A parameter that ends a path takes the rest of it: ids of models have slashes in them."""
+    typed = re.sub(r"\{(\w+)\}$", r"{\1:path}", operation.path)
+    methods = [HttpMethod.POST] if operation.method == "POST" else [HttpMethod.GET, HttpMethod.HEAD]
+
+    @route(re.sub(r"\{(\w+)\}", r"{\1:str}", typed), http_method=methods, status_code=200)
+    async def handler() -> ASGIApp:
+        return app
+
+    return handler
+
+
+def _openapi(operations: Sequence[Operation]) -> HTTPRouteHandler:
+    written = msgspec.json.encode(document(operations))
+
+    @route("/openapi.json", http_method=["GET", "HEAD"], media_type="application/json")
+    async def openapi() -> bytes:
+        return written
+
+    return openapi
+
+
+def _on_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    """What the router itself refuses: an address or a method that there is not, a header that it cannot read."""
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if error.status_code == STATUS[ProblemType.METHOD_NOT_ALLOWED]:
+        refused = Refused(ProblemType.METHOD_NOT_ALLOWED, allowed=headers.get("allow", "").split(", "))
+    else:
+        missing = error.status_code == STATUS[ProblemType.NOT_FOUND]
+        refused = Refused(ProblemType.NOT_FOUND if missing else ProblemType.MALFORMED_REQUEST)
+    language = choose_language(request.headers.get("accept-language"))
+    headers |= {"vary": "accept-language", "content-language": language}
+    body = msgspec.json.encode(problem(refused, language))
+    return Response(body, status_code=STATUS[refused.kind], media_type=MEDIA_TYPE.decode(), headers=headers)
+
+
+def _on_mistake(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The door logs what nobody expected and answers it, for operations and pages alike."""
+    raise error

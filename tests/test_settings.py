@@ -1,0 +1,91 @@
+"""What can be set from outside, and what happens where it is set wrongly."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec import inspect
+
+from cardmatch import settings
+from cardmatch.settings import BadSetting, LogLevel, Settings
+
+
+def _fields() -> dict[str, inspect.Field]:
+    kind = inspect.type_info(Settings)
+    assert isinstance(kind, inspect.StructType)
+    return {settings.PREFIX + field.name.upper(): field for field in kind.fields}
+
+
+def _documented(root: Path) -> dict[str, list[str]]:
+    rows = re.findall(
+        r"(?m)^\| `(CARDMATCH_\w+)` \| `(.*)` \| (.*) \| (.*) \|$", (root / "docs/settings.md").read_text()
+    )
+    return {name: rest for name, *rest in rows}
+
+
+def test_every_setting_is_documented_and_nothing_else(root: Path) -> None:
+    """The table of docs/settings.md has the variables of Settings, in their order."""
+    assert list(_documented(root)) == list(_fields())
+
+
+def test_documented_defaults_and_descriptions_are_the_real_ones(root: Path) -> None:
+    """A default or a description that changes must change in the table."""
+    documented = _documented(root)
+    for name, field in _fields().items():
+        default, _, description = documented[name]
+        assert default == str(field.default), name
+        kind = field.type
+        assert isinstance(kind, inspect.Metadata)
+        assert description == (kind.extra_json_schema or {})["description"], name
+
+
+def test_documented_bounds_are_the_real_ones(root: Path) -> None:
+    """`1 to 64` in the table means that 1 and 64 are taken, and 0 and 65 are not."""
+    checked = 0
+    for name, (_, takes, _) in _documented(root).items():
+        if found := re.fullmatch(r"(\d+) to (\d+)", takes):
+            low, high = int(found[1]), int(found[2])
+            settings.read({name: str(low)})
+            settings.read({name: str(high)})
+            for outside in (low - 1, high + 1):
+                with pytest.raises(BadSetting, match=name):
+                    settings.read({name: str(outside)})
+            checked += 1
+    assert checked >= 6
+
+
+def test_without_variables_the_defaults_hold() -> None:
+    """Nothing has to be set."""
+    assert settings.read({}) == Settings()
+    assert settings.read({"PATH": "x", "OTHER_WORKERS": "3"}) == Settings()
+
+
+def test_variables_are_read_into_their_types() -> None:
+    """Text becomes numbers and enumeration members."""
+    chosen = settings.read({"CARDMATCH_WORKERS": "3", "CARDMATCH_LOG_LEVEL": "error", "CARDMATCH_BIND_HOST": "::1"})
+    assert (chosen.workers, chosen.log_level, chosen.bind_host) == (3, LogLevel.ERROR, "::1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CARDMATCH_WORKERS", "many"),
+        ("CARDMATCH_WORKERS", ""),
+        ("CARDMATCH_LOG_LEVEL", "loud"),
+        ("CARDMATCH_LOG_SLOWER_THAN_SECONDS", "nan"),
+        ("CARDMATCH_BIND_HOST", ""),
+    ],
+)
+def test_a_wrong_value_is_named(name: str, value: str) -> None:
+    """The message says which variable, so that nobody has to guess."""
+    with pytest.raises(BadSetting, match=f"^{name}: "):
+        settings.read({name: value})
+
+
+def test_misspelt_variables_are_found_and_kubernetes_ones_are_not() -> None:
+    """Kubernetes sets variables for a service of our name; they are neither settings nor mistakes."""
+    links = ["CARDMATCH_SERVICE_HOST", "CARDMATCH_SERVICE_PORT_HTTP", "CARDMATCH_PORT", "CARDMATCH_PORT_8000_TCP_ADDR"]
+    environ = dict.fromkeys(["CARDMATCH_WORKER", "CARDMATCH_WORKERS", "HOME", *links], "1")
+    assert settings.unknown(environ) == ["CARDMATCH_WORKER"]
