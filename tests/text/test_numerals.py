@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Context, Decimal, localcontext
 
 import pytest
@@ -71,7 +72,15 @@ def test_lists_are_joined_as_babel_joins_them(language: Language, items: list[st
     plain = [item.replace("{", "").replace("}", "") for item in items]
     locale = LOCALES[language]
     expected = format_list(plain, "or", locale=locale) if listing else format_list(plain, locale=locale)
-    assert writer("fields", listing, speaker_of(language))(plain) == expected
+    said = writer("fields", listing, speaker_of(language))(plain)
+    assert re.sub(" ([和或]) ", r"\1", said) == re.sub(" ([和或]) ", r"\1", expected)
+
+
+def test_a_chinese_conjunction_keeps_its_distance_from_latin_names() -> None:
+    """A space stands between Han characters and Latin names, as everywhere in these sentences."""
+    write = writer("fields", "or", speaker_of(Language.ZH))
+    assert write(["A100", "L4", "H100"]) == "A100、L4 或 H100"
+    assert write(["整数", "小数"]) == "整数或小数"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +117,7 @@ def test_durations_are_written_in_a_unit_that_suits_them(
         ("output_tokens_per_second", 43.21, "43.2 tokens/s", "43,2 tokens/s", "43.2 token/秒"),
         ("model_parameters", 8_030_261_248, "8.03 B", "8,03 B", "8.03 B"),
         ("verdict", "does_not_fit", "does not fit", "no cabe", "放不下"),
-        ("formats", ["bf16", "fp8"], "BF16 and FP8", "BF16 y FP8", "BF16和FP8"),
+        ("formats", ["bf16", "fp8"], "BF16 and FP8", "BF16 y FP8", "BF16 和 FP8"),
     ],
 )
 def test_the_unit_is_in_the_name(

@@ -24,15 +24,15 @@ CODES: dict[str, type[StrEnum]] = {
     "questions": QuestionCode,
 }
 COUNTS = {
-    "age_days", "concurrency", "count", "expert", "experts", "gpus", "heads", "kv_heads", "layers", "limit",
-    "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum", "multiple", "pipeline",
-    "position", "ranks", "requests", "tensor",
+    "age_days", "concurrency", "count", "divisor", "expert", "experts", "gpus", "heads", "kv_heads", "layers",
+    "limit", "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum", "multiple",
+    "pipeline", "position", "ranks", "requests", "tensor",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "card", "cheaper_card", "cheapest_by_hour", "cheapest_by_job",
-    "comfortable", "country", "does_not_fit", "field", "fields", "fits", "known", "mig", "model", "name", "part",
-    "pattern", "place", "priced_on", "profile", "profiles", "queues", "reference", "settings", "suggestions", "tight",
-    "value", "version",
+    "comfortable", "country", "does_not_fit", "field", "fields", "fits", "known", "mig", "model", "name", "other",
+    "part", "pattern", "place", "priced_on", "profile", "profiles", "queues", "reference", "settings", "suggestions",
+    "tight", "value", "version",
 }  # fmt: skip
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}
 LETTER = re.compile(r"[^\W\d_]")

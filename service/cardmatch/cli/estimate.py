@@ -13,12 +13,15 @@ import msgspec
 from cardmatch.answers.estimate import Estimate, EstimateRequest, estimate_vram
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
-from cardmatch.cli.output import BAD_INPUT, gib, language_of, print_faults, table
+from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
+from cardmatch.text.numerals import numerals
+from cardmatch.text.sentences import word
 
 DOES_NOT_FIT = 1
+_COLUMNS = ("cards", "verdict", "weights", "kv_cache", "engine", "budget", "max_context_tokens", "max_concurrency")
 _GOOD = frozenset({Verdict.FITS, Verdict.COMFORTABLE})
 
 
@@ -62,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
-        print(_in_words(answer))
+        print(_in_words(answer, language))
     good = [placement.verdict in _GOOD | arguments.accept for placement in answer.placements]
     return 0 if (all(good) if arguments.card else any(good)) else DOES_NOT_FIT
 
@@ -100,21 +103,22 @@ def _model(text: str) -> str | dict[str, Any]:
     return text
 
 
-def _in_words(answer: Estimate) -> str:
+def _in_words(answer: Estimate, language: Language) -> str:
+    numbers = numerals(language)
     rows = [
         (
             f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}",
-            placement.verdict.value,
-            gib(placement.per_gpu.weights_bytes),
-            gib(placement.per_gpu.kv_cache_bytes + placement.per_gpu.recurrent_state_bytes),
-            gib(placement.per_gpu.activations_bytes + placement.per_gpu.overhead_bytes),
-            gib(placement.budget_bytes),
-            f"{placement.max_context_tokens:,}",
-            f"{placement.max_concurrency:,}",
+            word("verdict", placement.verdict, language),
+            numbers.gib(placement.per_gpu.weights_bytes),
+            numbers.gib(placement.per_gpu.kv_cache_bytes + placement.per_gpu.recurrent_state_bytes),
+            numbers.gib(placement.per_gpu.activations_bytes + placement.per_gpu.overhead_bytes),
+            numbers.gib(placement.budget_bytes),
+            numbers.integer(placement.max_context_tokens),
+            numbers.integer(placement.max_concurrency),
         )
         for placement in answer.placements
     ]
-    heads = ("cards", "verdict", "weights", "KV cache", "engine", "budget", "longest request", "at once")
+    heads = [word("column", column, language) for column in _COLUMNS]
     ways = [f"  {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
     notices = [notice.message for notice in answer.notices]
-    return "\n".join([answer.summary, "", table(heads, rows, "GiB per GPU"), *ways, *notices])
+    return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])

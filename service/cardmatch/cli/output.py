@@ -9,16 +9,10 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from cardmatch.engine.terms.fault import Invalid
-from cardmatch.engine.terms.units import GIB
 from cardmatch.text.language import Language, choose_language
 from cardmatch.text.problem import mistake
 
 BAD_INPUT = 2
-
-
-def gib(size: int) -> str:
-    """Bytes as GiB with two decimals."""
-    return f"{size / GIB:,.2f}"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], unit: str) -> str:

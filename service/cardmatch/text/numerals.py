@@ -7,10 +7,12 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from cardmatch.engine.terms.units import GIB
 from cardmatch.text.language import Language
 
 _LOCALES = {Language.EN: "en", Language.ES: "es", Language.ZH: "zh_Hans"}
 _PYTHONS = ".,-"
+_GIB_BITS = GIB.bit_length() - 1
 _QUANTA = tuple(Decimal(1).scaleb(-digits) for digits in range(9))
 
 
@@ -53,6 +55,10 @@ class Numerals(NamedTuple):
         whole, rest = divmod(rounded, 100)
         return f"{self.minus if value < 0 else ''}{self.integer(whole)}{self.decimal}{rest:02d}"
 
+    def gib(self, size: int) -> str:
+        """Bytes as a number of GiB, with two decimals and without the unit."""
+        return self.hundredths(size, _GIB_BITS)
+
     def fixed(self, value: float | Decimal, digits: int) -> str:
         """*value* with exactly *digits* decimals, halves rounded to even as Babel does."""
         exact = value if isinstance(value, Decimal) else Decimal(repr(value))
@@ -69,12 +75,19 @@ class Numerals(NamedTuple):
         if len(items) < 2:
             return items[0] if items else ""
         if len(items) == 2:
-            return joints.pair.join(items)
-        return joints.last.join((joints.middle.join(items[:-1]), items[-1]))
+            return _joined(items[0], joints.pair, items[1])
+        return _joined(joints.middle.join(items[:-1]), joints.last, items[-1])
 
     def _localised(self, text: str) -> str:
         """Python's own notation, `-1,234.5`, with this language's signs."""
         return text.translate(self.signs) if self.signs else text
+
+
+def _joined(left: str, joint: str, right: str) -> str:
+    """Two names and the joint between them; Chinese conjunctions keep their distance from Latin names."""
+    if joint.isalpha() and left[-1:].isascii() and right[:1].isascii():
+        return f"{left} {joint} {right}"
+    return left + joint + right
 
 
 @cache

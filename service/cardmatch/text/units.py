@@ -39,7 +39,7 @@ TABLES = {
 }
 """Placeholders whose values are looked up in a table of words of the data file."""
 
-_LEAST_GIB, _GIB_BITS = GIB // 100, GIB.bit_length() - 1
+_LEAST_GIB = GIB // 100
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _HUNDRED, _TEN_CENTS = 100, 0.1
 
@@ -102,7 +102,7 @@ def _bytes(speaker: Voice) -> Write:
     def write(value: Value) -> str:
         size = int(_number(value))
         if size >= _LEAST_GIB or size <= -_LEAST_GIB or not size:
-            return gib % numbers.hundredths(size, _GIB_BITS)
+            return gib % numbers.gib(size)
         return mib % numbers.brief(size / MIB, 1) if abs(size) >= MIB else in_kib(size)
 
     return write

@@ -56,11 +56,8 @@ class FaultCode(StrEnum):
     AMBIGUOUS_MODEL = "ambiguous_model"  # name
     UNKNOWN_ARCHITECTURE = "unknown_architecture"  # architecture: its name, or a model type
     ARCHITECTURE_UNREADABLE = "architecture_unreadable"  # architecture, fields: what no reader understands
-    CONFIG_NOT_OBJECT = "config_not_object"  # got: a JSON type
-    CONFIG_FIELD_MISSING = "config_field_missing"  # field
-    CONFIG_WRONG_VALUE = "config_wrong_value"  # field, value
-    CONFIG_CONTRADICTION = "config_contradiction"  # fields that cannot hold together
-    QUERY_HEADS_NOT_DIVISIBLE = "query_heads_not_divisible"  # heads, kv_heads
+    CONTRADICTION = "contradiction"  # value, expected, other: pointer of the key that requires what is expected
+    NOT_DIVISIBLE = "not_divisible"  # value, divisor, other: pointer of the key that holds the divisor
     QUANTIZATION_UNKNOWN = "quantization_unknown"  # value: the method that config.json names
     GGUF_KEY_MISSING = "gguf_key_missing"  # field
     WRONG_KIND_OF_MODEL = "wrong_kind_of_model"  # model_kind, workload
