@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
 
-.PHONY: help install serve test lint lock
+.PHONY: help install serve test lint docs lock
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -25,6 +25,10 @@ test: ## Everything that must hold: lint, types, import contracts, tests
 lint: ## Formatting, lint, types and import contracts
 	@$(BOOTSTRAP) dev
 	@exec $(BIN)/python tools/check.py lint types contracts
+
+docs: ## Write docs/notices.md, the list of what the service may say
+	@$(BOOTSTRAP) runtime
+	@exec $(BIN)/python tools/document_codes.py
 
 lock: ## Pin the dependencies of pyproject.toml with their hashes
 	@$(BOOTSTRAP) dev
