@@ -1,0 +1,105 @@
+"""What one layer caches on one tensor rank in vLLM: bytes per token, or pages of recurrent state."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import NamedTuple
+
+from cardmatch.engine.models.architecture import StateDtypes
+from cardmatch.engine.models.cache import CacheKind, CacheRow
+from cardmatch.engine.models.kv_formats import KvCache, KvFormat, token_bytes
+from cardmatch.engine.models.linears import Split
+
+INDEXER_SCALE_TOKENS = 128
+_SCALE_BYTES = 4
+
+
+class PageKind(StrEnum):
+    """How a layer's blocks are handed out."""
+
+    EVERY_TOKEN = "every_token"  # noqa: S105 - a kind of layer, no secret
+    SLIDING = "sliding"
+    CHUNKED = "chunked"
+    STATE = "state"
+    SOURCE = "source"
+
+
+class PageSpec(NamedTuple):
+    """Layers that cache alike on one rank.
+
+    Each takes `token_bytes` per token (an entry covers `entry_tokens`), or `state_bytes` per page of recurrent state;
+    `window_tokens` is the span of sliding and chunked layers, `source_tokens` the length that cross attention caches.
+    """
+
+    kind: PageKind
+    layers: int
+    token_bytes: int = 0
+    state_bytes: int = 0
+    window_tokens: int = 0
+    entry_tokens: int = 1
+    source_tokens: int = 0
+    latent: bool = False
+
+
+_OF_KIND = {
+    CacheKind.FULL: PageKind.EVERY_TOKEN,
+    CacheKind.MLA: PageKind.EVERY_TOKEN,
+    CacheKind.INDEXER: PageKind.EVERY_TOKEN,
+    CacheKind.SLIDING: PageKind.SLIDING,
+    CacheKind.CHUNKED: PageKind.CHUNKED,
+    CacheKind.LINEAR: PageKind.STATE,
+    CacheKind.MAMBA: PageKind.STATE,
+    CacheKind.CROSS: PageKind.SOURCE,
+}
+
+
+def page_specs(
+    rows: tuple[CacheRow, ...], kv_cache: KvCache, dtypes: StateDtypes, tensor: int, speculative_tokens: int = 0
+) -> tuple[PageSpec, ...]:
+    """The layers of *rows* as one of *tensor* ranks holds them.
+
+    Source: vllm v0.33.0 v1/kv_cache_interface.py, model_executor/layers/mamba/mamba_utils.py.
+    """
+    return tuple(_spec(row, kv_cache, dtypes, tensor, speculative_tokens) for row in rows)
+
+
+def _spec(row: CacheRow, kv_cache: KvCache, dtypes: StateDtypes, tensor: int, speculative_tokens: int) -> PageSpec:
+    kind = _OF_KIND[row.kind]
+    if kind is PageKind.STATE:
+        return PageSpec(kind, row.layers, state_bytes=state_page_bytes(row, dtypes, tensor, speculative_tokens))
+    return PageSpec(
+        kind,
+        row.layers,
+        token_bytes=rank_token_bytes(row, kv_cache, tensor),
+        window_tokens=row.window_tokens or 0,
+        entry_tokens=row.tokens_per_entry,
+        source_tokens=row.fixed_tokens or 0,
+        latent=row.kind in {CacheKind.MLA, CacheKind.INDEXER},
+    )
+
+
+def rank_token_bytes(row: CacheRow, kv_cache: KvCache, tensor: int) -> int:
+    """Bytes of one token in one layer on one tensor rank: ranks beyond the number of heads hold copies.
+
+    An indexer keeps its keys in 8 bits with a scale per 128, whatever the format of the cache.
+    """
+    if row.kind is CacheKind.INDEXER:
+        return row.key_elements + -(-row.key_elements // INDEXER_SCALE_TOKENS) * _SCALE_BYTES
+    whole = token_bytes(row, kv_cache)
+    if row.split is not Split.KV_HEADS or tensor == 1:
+        return math.ceil(whole)
+    return math.ceil(whole * max(1, row.kv_heads // tensor) / row.kv_heads)
+
+
+def state_page_bytes(row: CacheRow, dtypes: StateDtypes, tensor: int, speculative_tokens: int = 0) -> int:
+    """Convolution and recurrent state of one sequence in one layer on one rank; drafted tokens widen the convolution."""
+    convolution = -(-row.convolution_elements // tensor)
+    if speculative_tokens and row.convolution_taps:
+        convolution += convolution // row.convolution_taps * speculative_tokens
+    return convolution * dtypes.convolution_bytes + -(-row.recurrent_elements // tensor) * dtypes.recurrent_bytes
+
+
+def is_quantised(kv_cache: KvCache) -> bool:
+    """Whether keys and values take less than 16 bits."""
+    return kv_cache not in {KvFormat.AUTO, KvFormat.BF16, KvFormat.FP16, KvFormat.FP32}
