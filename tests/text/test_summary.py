@@ -21,11 +21,13 @@ LLAMA = Subject("Llama-3.1-8B-Instruct")
 # 8.03 × 10^9 parameters at 16 bits; 32 layers × 8 KV heads × 128 × 2 × 2 bytes × 8,192 tokens × 16 requests.
 NEED = Need(weights_bytes=16_060_522_496, kv_cache_bytes=16 * GIB, recurrent_state_bytes=0)
 RESERVES = VllmReserves(
+    version="0.33.0",
     model_bytes=0,
     kv_cache_bytes=0,
     kv_cache_tokens=0,
     block_size_tokens=16,
     blocks=0,
+    blocks_per_request=0,
     max_concurrency_at_max_length=0,
     graphs_bytes=0,
     max_model_len_tokens=1,

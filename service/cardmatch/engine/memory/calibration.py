@@ -17,14 +17,16 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """vLLM's reserves.
 
-    `logit_copies`: fp32 copies of the logits of `max_num_seqs` requests that profiling holds at its peak.
-    `token_widths`: multiples of hidden + feed-forward size, in 16 bits, that each batched token holds.
-    `context_bytes`: CUDA context and workspaces outside the allocator. `rank_bytes`: communication buffers of each GPU
-    once there are several. `graph_bytes_per_layer`: captured CUDA graphs.
+    `sorted_copies`, `fused_copies`: fp32 copies of the logits of `max_num_seqs` requests that profiling holds at its
+    peak, with the sampler that sorts and with the one that does not. `forward_widths`: multiples of the widest layer,
+    in 16 bits, that each batched token holds. `context_bytes`: CUDA context and workspaces outside the allocator.
+    `rank_bytes`: communication buffers of each GPU once there are several. `graph_bytes_per_layer`: captured CUDA
+    graphs.
     """
 
-    logit_copies: Fitted
-    token_widths: Fitted
+    sorted_copies: Fitted
+    fused_copies: Fitted
+    forward_widths: Fitted
     context_bytes: Fitted
     rank_bytes: Fitted
     graph_bytes_per_layer: Fitted

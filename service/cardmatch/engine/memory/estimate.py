@@ -17,7 +17,6 @@ from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.memory.ways import ways_to_fit
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
-from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
@@ -59,7 +58,7 @@ def estimate_serving(
         parameters=counts,
         concurrency=job.concurrency,
         mean_tokens=job.mean_tokens,
-        need=need(job, sum(part.bytes for part in job.parts if part.kind is not PartKind.MTP)),
+        need=need(job),
         kv_cache=kv_cache(job),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=tuple(

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.engines.vllm.options import Vllm
+from cardmatch.engine.memory.speculation import Adapters, Speculative
 from cardmatch.engine.models.formats import WeightFormat
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat
 from cardmatch.engine.terms.units import Tokens
@@ -31,4 +32,6 @@ class Inference(
     mean_tokens_per_request: Tokens | None = None
     weights: WeightFormat = "as_published"
     kv_cache: KvCache = KvFormat.AUTO
+    speculative: Speculative | None = None
+    adapters: Adapters | None = None
     shared_prefix_tokens: Annotated[int, Meta(ge=0, le=10**9)] = 0

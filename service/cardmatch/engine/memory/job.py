@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import msgspec
 
+from cardmatch.engine.memory.speculation import Adapters, Speculative
+from cardmatch.engine.memory.weights import WeightSums
+from cardmatch.engine.memory.widths import Width
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.cache import CacheRow
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.kv_formats import KvCache
-from cardmatch.engine.models.parts import Part
 from cardmatch.engine.terms.band import Basis
 
 
 class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     """What engines reserve memory for.
 
-    `parts` are the weights as the checkpoint holds them. `longest_possible_tokens` is the model's own limit, or the
-    asked length where that is longer. `basis` is how sure the model's facts are: exact, or rule_of_thumb for a bare
-    size.
+    `sums` are the weights as the checkpoint holds them, `widths` what activations are multiples of.
+    `longest_possible_tokens` is the model's own limit, or the asked length where that is longer. `basis` is how sure
+    the model's facts are: exact, or rule_of_thumb for a bare size.
     """
 
     architecture: Architecture
     checkpoint: Checkpoint
-    parts: tuple[Part, ...]
+    sums: WeightSums
+    widths: tuple[Width, ...]
     cache_rows: tuple[CacheRow, ...]
     kv_cache: KvCache
     context_tokens: int
@@ -30,4 +33,6 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     mean_tokens: int
     shared_prefix_tokens: int
     longest_possible_tokens: int
+    speculative: Speculative | None = None
+    adapters: Adapters | None = None
     basis: Basis = Basis.EXACT

@@ -30,7 +30,7 @@ def cached_bytes(row: CacheRow, job: ServingJob, tokens: int) -> int:
     return math.ceil(each * -(-kept // row.tokens_per_entry))
 
 
-def need(job: ServingJob, weights_bytes: int) -> Need:
+def need(job: ServingJob) -> Need:
     """The sum over the model for all concurrent requests at their mean length."""
     dtypes = job.architecture.state
     one = sum(cached_bytes(row, job, job.mean_tokens) for row in job.cache_rows)
@@ -44,7 +44,7 @@ def need(job: ServingJob, weights_bytes: int) -> Need:
         else 0
     )
     return Need(
-        weights_bytes=weights_bytes,
+        weights_bytes=job.sums.total,
         kv_cache_bytes=one * job.concurrency - shared * (job.concurrency - 1),
         recurrent_state_bytes=job.concurrency * sum(state_bytes(row, dtypes) for row in job.cache_rows),
     )

@@ -50,7 +50,7 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation) -> Pl
 
 def _per_gpu(job: ServingJob, reservation: Reservation, everything: int, share: int) -> PerGpu:
     weights, activations, overhead = reservation.weights, reservation.activations, reservation.overhead
-    state = min(everything, reservation.cache.fixed_bytes * share)
+    state = min(everything, reservation.cache.state_bytes * share)
     fixed = (weights, activations, overhead)
     total = Band(
         low_bytes=everything + sum(band.low_bytes for band in fixed),
@@ -74,7 +74,6 @@ def _max_concurrency(job: ServingJob, reservation: Reservation, free: int) -> in
     each = cache.request_bytes(job.mean_tokens)
     if free < each or not each:
         return 0 if each else reservation.most_requests
-    shared = cache.sharable_bytes(min(job.shared_prefix_tokens, job.mean_tokens))
-    further = each - shared
+    further = cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
     fitting = 1 + (free - each) // further if further else reservation.most_requests
     return min(fitting, reservation.most_requests)

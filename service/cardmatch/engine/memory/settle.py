@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.weights import WeightSums, weight_sums
+from cardmatch.engine.memory.widths import widths
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.cache import by_layer
 from cardmatch.engine.models.checkpoint import Checkpoint, requantised
 from cardmatch.engine.models.formats import Dtype
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat
+from cardmatch.engine.models.parameters import layer_counts
 from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
@@ -45,17 +48,26 @@ def settle(
     job = ServingJob(
         architecture=architecture,
         checkpoint=stored,
-        parts=parts(architecture, stored),
+        sums=weights_of(architecture, stored),
+        widths=widths(architecture),
         cache_rows=by_layer(architecture),
         kv_cache=cache,
         context_tokens=context,
         concurrency=concurrency,
         mean_tokens=mean,
         shared_prefix_tokens=workload.shared_prefix_tokens,
+        speculative=workload.speculative,
+        adapters=workload.adapters,
         longest_possible_tokens=max(context, architecture.maximum_context_tokens or context),
         basis=basis,
     )
     return job, tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in assumed.items())
+
+
+def weights_of(architecture: Architecture, checkpoint: Checkpoint) -> WeightSums:
+    """The weights of *architecture* as *checkpoint* stores them."""
+    found = parts(architecture, checkpoint)
+    return weight_sums(found, layer_counts(architecture), tied=architecture.tied_embeddings)
 
 
 def _check_lengths(workload: Inference, context: int, mean: int) -> None:

@@ -13,11 +13,11 @@ from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.settle import weights_of
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.models.checkpoint import requantised
 from cardmatch.engine.models.formats import DTYPE_BITS
 from cardmatch.engine.models.kv_formats import KvFormat, bytes_per_element
-from cardmatch.engine.models.parts import parts
 
 GOOD = frozenset({Verdict.COMFORTABLE, Verdict.FITS})
 _WEIGHTS = ("int8", "fp8", "awq_int4", "nvfp4")
@@ -67,7 +67,7 @@ def _weight_formats(job: ServingJob, placement: Placement) -> Iterator[_Try]:
 
 def _reweighted(job: ServingJob, name: str) -> ServingJob:
     checkpoint = requantised(job.architecture, job.checkpoint, name)
-    return msgspec.structs.replace(job, checkpoint=checkpoint, parts=parts(job.architecture, checkpoint))
+    return msgspec.structs.replace(job, checkpoint=checkpoint, sums=weights_of(job.architecture, checkpoint))
 
 
 def _runs(name: str, placement: Placement) -> bool:

@@ -3,19 +3,114 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import msgspec
+from typing import NamedTuple
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.models.linears import PartKind, Split
 from cardmatch.engine.models.parts import Part, Stage
 
 
-class StageWeights(msgspec.Struct, frozen=True):
-    """Bytes on each GPU of one pipeline stage, and how many layers of each group the stage holds."""
+class Share(NamedTuple):
+    """Bytes by what tensor parallelism does with them; `by_heads` maps numbers of key-value heads to bytes."""
 
-    weights_bytes: int
+    sharded: int = 0
+    replicated: int = 0
+    experts: int = 0
+    by_heads: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Bytes over all ranks, copies not counted."""
+        return self.sharded + self.replicated + self.experts + sum(size for _, size in self.by_heads)
+
+
+class WeightSums(NamedTuple):
+    """The weights of a model: by layer group (all its layers), and before and after the layers.
+
+    `tied` is the embedding that the last of several stages holds again as its head. Multi-token-prediction layers are
+    apart: they are loaded only to speculate.
+    """
+
+    groups: tuple[Share, ...]
+    first: Share
+    last: Share
+    tied: Share
+    next_token: Share
     layers: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """Bytes of the model without multi-token-prediction layers."""
+        return self.first.total + self.last.total + sum(share.total for share in self.groups)
+
+
+def weight_sums(parts: tuple[Part, ...], layers: tuple[int, ...], *, tied: bool) -> WeightSums:
+    """Sum *parts* of a model whose groups have *layers*."""
+    groups = tuple(
+        _share([part for part in parts if part.stage is Stage.LAYERS and part.group == index])
+        for index in range(len(layers))
+    )
+    first = [part for part in parts if part.stage is Stage.FIRST]
+    last = [part for part in parts if part.stage is Stage.LAST]
+    return WeightSums(
+        groups=groups,
+        first=_share(first),
+        last=_share([part for part in last if part.kind is not PartKind.MTP]),
+        tied=_share([part for part in first if tied and part.kind is PartKind.EMBEDDING]),
+        next_token=_share([part for part in last if part.kind is PartKind.MTP]),
+        layers=layers,
+    )
+
+
+def _share(parts: list[Part]) -> Share:
+    sharded = replicated = experts = 0
+    by_heads: dict[int, int] = {}
+    for part in parts:
+        if part.kind is PartKind.EXPERTS:
+            experts += part.bytes
+        elif part.split is Split.REPLICATED:
+            replicated += part.bytes
+        elif part.split is Split.KV_HEADS:
+            by_heads[part.kv_heads] = by_heads.get(part.kv_heads, 0) + part.bytes
+        else:
+            sharded += part.bytes
+    return Share(sharded, replicated, experts, tuple(by_heads.items()))
+
+
+def rank_bytes(share: Share, layout: Layout) -> int:
+    """Bytes of *share* on one tensor rank: experts go by expert ranks where there are several."""
+    tensor = layout.tensor
+    if tensor == 1 and layout.expert == 1:
+        return share.total
+    ranks = layout.expert if layout.expert > 1 else tensor
+    heads = sum(size * max(1, heads // tensor) // heads for heads, size in share.by_heads)
+    return -(-share.sharded // tensor) + share.replicated + -(-share.experts // ranks) + heads
+
+
+class PipelineStage(NamedTuple):
+    """One pipeline stage: its layers, the first one's index, and the bytes of weights on each of its GPUs."""
+
+    start: int
+    layers: int
+    weights_bytes: int
+
+
+def pipeline_stages(sums: WeightSums, layer_order: Sequence[int], layout: Layout) -> tuple[PipelineStage, ...]:
+    """Every pipeline stage of *layout*, first to last. A tied embedding is held by the last again, as the head."""
+    if layout.pipeline == 1:
+        held = sum(rank_bytes(share, layout) for share in (*sums.groups, sums.first, sums.last))
+        return (PipelineStage(0, len(layer_order), held),)
+    each = [rank_bytes(share, layout) / max(1, layers) for share, layers in zip(sums.groups, sums.layers, strict=True)]
+    stages, start = [], 0
+    for size in stage_sizes(len(layer_order), layout.pipeline):
+        bytes_ = int(sum(each[group] for group in layer_order[start : start + size]))
+        stages.append(PipelineStage(start, size, bytes_))
+        start += size
+    first, last = stages[0], stages[-1]
+    ends = rank_bytes(sums.last, layout) + rank_bytes(sums.tied, layout)
+    stages[0] = first._replace(weights_bytes=first.weights_bytes + rank_bytes(sums.first, layout))
+    stages[-1] = last._replace(weights_bytes=last.weights_bytes + ends)
+    return tuple(stages)
 
 
 def stage_sizes(layers: int, stages: int) -> tuple[int, ...]:
@@ -27,45 +122,3 @@ def stage_sizes(layers: int, stages: int) -> tuple[int, ...]:
     for position in range(2, layers % stages + 2):
         sizes[-position] += 1
     return tuple(sizes)
-
-
-def stage_layers(layer_order: Sequence[int], groups: int, stages: int) -> tuple[tuple[int, ...], ...]:
-    """For each stage, the number of layers of each group."""
-    counts, start = [], 0
-    for size in stage_sizes(len(layer_order), stages):
-        stage = [0] * groups
-        for group in layer_order[start : start + size]:
-            stage[group] += 1
-        counts.append(tuple(stage))
-        start += size
-    return tuple(counts)
-
-
-def rank_bytes(part: Part, layout: Layout) -> int:
-    """Bytes of *part* on one tensor rank that holds it all: experts go by expert ranks where there are several."""
-    if part.kind is PartKind.EXPERTS and layout.expert > 1:
-        return -(-part.bytes // layout.expert)
-    if part.split is Split.REPLICATED or layout.tensor == 1:
-        return part.bytes
-    if part.split is Split.KV_HEADS:
-        return part.bytes * max(1, part.kv_heads // layout.tensor) // part.kv_heads
-    return -(-part.bytes // layout.tensor)
-
-
-def weights_by_stage(
-    parts: tuple[Part, ...], layer_order: Sequence[int], groups: int, layout: Layout, *, tied: bool
-) -> tuple[StageWeights, ...]:
-    """Bytes on each GPU of every pipeline stage. A tied embedding is held by the last stage again, as the head."""
-    layers_of = [max(1, layer_order.count(group)) for group in range(groups)]
-    stages = stage_layers(layer_order, groups, layout.pipeline)
-    sums = [0] * len(stages)
-    for part in parts:
-        size = rank_bytes(part, layout)
-        if part.stage is Stage.LAYERS and part.group is not None:
-            for index, stage in enumerate(stages):
-                sums[index] += size * stage[part.group] // layers_of[part.group]
-            continue
-        sums[0 if part.stage is Stage.FIRST else -1] += size
-        if tied and part.kind is PartKind.EMBEDDING and len(stages) > 1:
-            sums[-1] += size
-    return tuple(StageWeights(size, stage) for size, stage in zip(sums, stages, strict=True))

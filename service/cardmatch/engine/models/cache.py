@@ -58,6 +58,7 @@ class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_entry: int = 1
     fixed_tokens: int | None = None
     convolution_elements: int = 0
+    convolution_taps: Annotated[int, Meta(description="Earlier inputs that a convolution keeps of each channel.")] = 0
     recurrent_elements: int = 0
     split: Split = Split.KV_HEADS
 
@@ -158,6 +159,7 @@ def _linear(block: LinearAttention) -> tuple[CacheRow, ...]:
             kind=CacheKind.LINEAR,
             layers=1,
             convolution_elements=channels * max(block.convolution_width - 1, 0),
+            convolution_taps=max(block.convolution_width - 1, 0) if channels else 0,
             recurrent_elements=block.value_heads * block.key_head_size * block.value_head_size,
             split=Split.SHARDED,
         ),
@@ -171,6 +173,7 @@ def _mamba(block: Mamba) -> tuple[CacheRow, ...]:
             kind=CacheKind.MAMBA,
             layers=1,
             convolution_elements=channels * (block.convolution_width - 1),
+            convolution_taps=block.convolution_width - 1,
             recurrent_elements=block.inner_size * block.state_size,
             split=Split.SHARDED,
         ),
@@ -178,8 +181,16 @@ def _mamba(block: Mamba) -> tuple[CacheRow, ...]:
 
 
 def _convolution(block: ShortConvolution) -> tuple[CacheRow, ...]:
-    elements = block.channels * max(block.width - 1, 1)
-    return (CacheRow(kind=CacheKind.MAMBA, layers=1, convolution_elements=elements, split=Split.SHARDED),)
+    taps = max(block.width - 1, 1)
+    return (
+        CacheRow(
+            kind=CacheKind.MAMBA,
+            layers=1,
+            convolution_elements=block.channels * taps,
+            convolution_taps=taps,
+            split=Split.SHARDED,
+        ),
+    )
 
 
 def _cross(block: CrossAttention) -> tuple[CacheRow, ...]:

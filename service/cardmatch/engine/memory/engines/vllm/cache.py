@@ -1,45 +1,83 @@
-"""How vLLM pages the cache: whole blocks per request, heads split over tensor ranks as far as they go."""
+"""The cache of a request on the stage of a placement that runs out first."""
 
 from __future__ import annotations
 
-import math
+import msgspec
 
 from cardmatch.engine.hardware.layout import Layout
-from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
+from cardmatch.engine.memory.cache_layout import CacheLayout
+from cardmatch.engine.memory.engines.vllm.groups import Plan, layout, plan
+from cardmatch.engine.memory.engines.vllm.pages import PageKind, PageSpec, page_specs
+from cardmatch.engine.memory.engines.vllm.settle import Settled
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.models.cache import CacheRow
-from cardmatch.engine.models.kv_formats import KvCache, token_bytes
-from cardmatch.engine.models.linears import Split
+from cardmatch.engine.memory.speculation import SpeculativeMethod
+from cardmatch.engine.memory.weights import PipelineStage
+from cardmatch.engine.models.architecture import StateDtypes
+from cardmatch.engine.models.cache import CacheRow, by_layer
+from cardmatch.engine.models.kv_formats import KvCache, KvFormat
 
 
-def cache_layout(job: ServingJob, layout: Layout, block_size: int) -> CacheLayout:
-    """The cache of one request on the fullest GPU of *layout*.
+class Caching(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides the size of pages beside the model: tensor ranks, formats, options."""
 
-    Source: vllm v0.33.0 v1/kv_cache_interface.py: blocks × kv_heads_per_rank × (key + value size) × bytes.
+    settled: Settled
+    kv_cache: KvCache
+    dtypes: StateDtypes
+    tensor: int
+    speculative_tokens: int
+    ranks: int
+    hybrid: bool
+
+
+def caching(job: ServingJob, settled: Settled, place: Layout, dtypes: StateDtypes, *, hybrid: bool) -> Caching:
+    """The caching of *job* on *place*; without *hybrid* management windows are charged at full length.
+
+    Models with an indexer keep their latents in vLLM's packed 8-bit layout wherever the cache is in 8 bits.
+    Source: vllm v0.33.0 model_executor/layers/attention/mla_attention.py.
     """
-    terms = tuple(_term(row, job, layout, block_size) for row in job.cache_rows)
-    return CacheLayout(terms=terms, ranks=layout.decode_context)
-
-
-def rank_token_bytes(row: CacheRow, kv_cache: KvCache, tensor: int) -> int:
-    """Bytes of one token in one layer on one tensor rank: ranks beyond the number of heads hold copies."""
-    whole = token_bytes(row, kv_cache)
-    if row.split is not Split.KV_HEADS or tensor == 1:
-        return math.ceil(whole)
-    return math.ceil(whole * max(1, row.kv_heads // tensor) / row.kv_heads)
-
-
-def _term(row: CacheRow, job: ServingJob, layout: Layout, block_size: int) -> CacheTerm:
-    layers = -(-row.layers // layout.pipeline)
-    each = layers * rank_token_bytes(row, job.kv_cache, layout.tensor)
-    dtypes = job.architecture.state
-    state = row.convolution_elements * dtypes.convolution_bytes + row.recurrent_elements * dtypes.recurrent_bytes
-    fixed = layers * -(-state // layout.tensor)
-    if row.fixed_tokens is not None:
-        return CacheTerm(fixed_bytes=fixed + each * row.fixed_tokens)
-    return CacheTerm(
-        bytes_per_token=-(-each // row.tokens_per_entry),
-        block_tokens=block_size,
-        cap_tokens=row.window_tokens,
-        fixed_bytes=fixed,
+    kv_cache = job.kv_cache
+    if kv_cache in {KvFormat.FP8_E4M3, KvFormat.FP8_E5M2} and any(row.kind == "indexer" for row in job.cache_rows):
+        kv_cache = KvFormat.FP8_DS_MLA
+    return Caching(
+        settled=settled,
+        kv_cache=kv_cache,
+        dtypes=dtypes,
+        tensor=place.tensor,
+        speculative_tokens=job.speculative.tokens if job.speculative else 0,
+        ranks=place.decode_context,
+        hybrid=hybrid,
     )
+
+
+def specs_of(rows: tuple[CacheRow, ...], how: Caching) -> tuple[PageSpec, ...]:
+    """Page specs of *rows*, windows as every token where the hybrid manager is off."""
+    specs = page_specs(rows, how.kv_cache, how.dtypes, how.tensor, how.speculative_tokens)
+    if how.hybrid:
+        return specs
+    return tuple(
+        spec._replace(kind=PageKind.EVERY_TOKEN, window_tokens=0)
+        if spec.kind in {PageKind.SLIDING, PageKind.CHUNKED}
+        else spec
+        for spec in specs
+    )
+
+
+def whole_plan(job: ServingJob, how: Caching) -> Plan:
+    """The grouping of the whole model's layers."""
+    return plan(specs_of(rows_of(job, None), how), how.settled)
+
+
+def stage_cache(job: ServingJob, grouping: Plan, stage: PipelineStage | None, how: Caching) -> CacheLayout:
+    """The cache of one request on each GPU of *stage*, or of the only stage."""
+    states = (2 if how.settled.aligns_states else 1) + how.speculative_tokens
+    return layout(grouping, specs_of(rows_of(job, stage), how), how.settled, states=states, ranks=how.ranks)
+
+
+def rows_of(job: ServingJob, stage: PipelineStage | None) -> tuple[CacheRow, ...]:
+    """Cache rows of a stage, with the model's own drafting layers on the last."""
+    drafts = job.speculative is not None and job.speculative.method is SpeculativeMethod.MTP
+    if stage is None:
+        return by_layer(job.architecture, next_token=True) if drafts else job.cache_rows
+    end = stage.start + stage.layers
+    last = end == len(job.architecture.layer_order)
+    return by_layer(job.architecture, range(stage.start, end), next_token=drafts and last)

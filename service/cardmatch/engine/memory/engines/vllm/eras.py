@@ -21,6 +21,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     `v1` has the V1 engine. `utilization` is the default share of the card. `graphs_in_budget` takes captured graphs
     off the cache. `tokens_from_concurrency` prints tokens as concurrency × length; before, blocks were divided by the
     number of groups. `flight_batches` is how many batches a window must outlast while steps overlap.
+    `groups_layers` manages windows as such, `groups_chunked` chunks too; otherwise they are charged at full length.
     `pads_short_groups` grows groups of layers to the larger kind where the kinds differ by less than half.
     `aligns_states` keeps recurrent states at block boundaries by default. `huge_batches` is the tier of 160 GiB cards.
     """
@@ -30,6 +31,8 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     graphs_in_budget: bool
     tokens_from_concurrency: bool
     flight_batches: int
+    groups_layers: bool
+    groups_chunked: bool
     pads_short_groups: bool
     aligns_states: bool
     huge_batches: bool
@@ -64,6 +67,8 @@ def era_of(version: str) -> Era:
         graphs_in_budget=at >= (0, 21),
         tokens_from_concurrency=at >= (0, 21),
         flight_batches=2 if at >= (0, 26) else 1,
+        groups_layers=at >= (0, 9),
+        groups_chunked=at >= (0, 12),
         pads_short_groups=at >= (0, 12),
         aligns_states=at >= (0, 21),
         huge_batches=at >= (0, 21),

@@ -93,7 +93,7 @@ def rank_token_bytes(row: CacheRow, kv_cache: KvCache, tensor: int) -> int:
 
 
 def state_page_bytes(row: CacheRow, dtypes: StateDtypes, tensor: int, speculative_tokens: int = 0) -> int:
-    """Convolution and recurrent state of one sequence in one layer on one rank; drafted tokens widen the convolution."""
+    """Convolution and recurrent state of one sequence in one layer of a rank; drafts widen the convolution."""
     convolution = -(-row.convolution_elements // tensor)
     if speculative_tokens and row.convolution_taps:
         convolution += convolution // row.convolution_taps * speculative_tokens

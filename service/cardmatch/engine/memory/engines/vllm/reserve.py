@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from cardmatch.engine.hardware.layout import Layout
+from typing import NamedTuple
+
+import msgspec
+
 from cardmatch.engine.memory.bands import fitted_band, sure
+from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.calibration import MemoryCalibration, VllmCalibration
-from cardmatch.engine.memory.engines.vllm.cache import cache_layout
-from cardmatch.engine.memory.engines.vllm.options import Settled, Vllm, settle, version_of
+from cardmatch.engine.memory.engines.vllm.activations import activations
+from cardmatch.engine.memory.engines.vllm.cache import Caching, caching, stage_cache, whole_plan
+from cardmatch.engine.memory.engines.vllm.groups import Plan
+from cardmatch.engine.memory.engines.vllm.options import StateDtype, Vllm
 from cardmatch.engine.memory.engines.vllm.reserves import reserves
+from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
-from cardmatch.engine.memory.weights import weights_by_stage
-from cardmatch.engine.memory.widths import widest_layer
-from cardmatch.engine.models.linears import PartKind
+from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages
+from cardmatch.engine.models.architecture import StateDtypes
+from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.terms.band import Band, add
+from cardmatch.engine.terms.units import GIB
 
-_GRAPHS_IN_BUDGET_SINCE = (0, 21)
-_LOGIT_BYTES = 4
-_ACTIVATION_BYTES = 2
+_ROTARY_BYTES = 2
+_STATE_BYTES = {StateDtype.FLOAT32: 4, StateDtype.BFLOAT16: 2, StateDtype.FLOAT16: 2}
+
+
+class _Fixed(NamedTuple):
+    """What lies on every GPU beside weights and cache; `graphs` are printed whether or not the budget counts them."""
+
+    activations: Band
+    overhead: Band
+    graphs: int
+
+
+class _Stage(NamedTuple):
+    """A pipeline stage: bytes of weights and the cache of one request on each of its GPUs."""
+
+    weights: int
+    cache: CacheLayout
 
 
 def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: MemoryCalibration) -> Reservation:
@@ -27,69 +49,114 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     Source: vllm v0.33.0 v1/worker/gpu_worker.py, determine_available_memory: utilisation × total memory, less what
     other processes hold, less weights and profiled peak; captured graphs are taken off too since 0.21.
     """
-    settled = settle(options, placement.device)
-    fitted = calibration.vllm
-    weights = sure(_weights(job, placement.layout))
-    activations = _activations(job, settled, fitted)
-    context = _contexts(placement, fitted)
-    graphs = _graphs(job, placement, fitted) if not options.enforce_eager else sure(0)
-    budgeted_graphs = graphs if version_of(options.version) >= _GRAPHS_IN_BUDGET_SINCE else sure(0)
-    overhead = add(context, budgeted_graphs)
-    budget = int(settled.utilization * placement.device.memory_bytes) - placement.occupied_bytes
-    fixed = add(weights, activations, overhead)
-    cache = cache_layout(job, placement.layout, settled.block_size)
+    settled = settle(options, placement.device, placement.layout)
     longest = options.max_model_len or job.context_tokens
-    pool = Pool(
-        name="gpu_memory_utilization",
-        budget_bytes=budget,
-        fixed_expected_bytes=fixed.expected_bytes,
-        fixed_high_bytes=fixed.high_bytes,
-    )
+    fixed = _fixed(job, options, settled, placement, calibration.vllm)
+    budget = int(settled.utilization * placement.device.memory_bytes) - placement.occupied_bytes
+    how = caching(job, settled, placement.layout, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
+    grouping = whole_plan(job, how)
+    left = budget - fixed.activations.expected_bytes - fixed.overhead.expected_bytes
+    stage = _binding(_stages(job, options, placement, grouping, how), left)
+    weights = sure(stage.weights)
+    available = _cache_bytes(options, stage, left - stage.weights)
     return Reservation(
         weights=weights,
-        activations=activations,
-        overhead=overhead,
-        cache=cache,
-        pools=(pool,),
+        activations=fixed.activations,
+        overhead=fixed.overhead,
+        cache=stage.cache,
+        pools=_pools(options, placement, budget, add(weights, fixed.activations, fixed.overhead), available),
         longest_tokens=longest,
         most_requests=settled.max_num_seqs,
         budget_bytes=budget,
         reserves=reserves(
-            weights=weights.expected_bytes,
-            pool=options.kv_cache_memory_bytes or budget - fixed.expected_bytes,
-            graphs=graphs.expected_bytes,
-            cache=cache,
+            version=options.version,
+            weights=stage.weights,
+            pool=available,
+            graphs=fixed.graphs,
+            cache=stage.cache,
+            plan=grouping,
             longest=longest,
             settled=settled,
         ),
+        host_ram_bytes=int(options.cpu_offload_gb * GIB),
     )
 
 
-def _weights(job: ServingJob, layout: Layout) -> int:
-    """The fullest stage, and the rotary cos/sin table in 16 bits that every rank keeps; MTP layers are not loaded."""
-    architecture = job.architecture
-    held = tuple(part for part in job.parts if part.kind is not PartKind.MTP)
-    stages = weights_by_stage(
-        held, architecture.layer_order, len(architecture.layer_groups), layout, tied=architecture.tied_embeddings
-    )
-    return max(stage.weights_bytes for stage in stages) + architecture.rotary_cache_elements * _ACTIVATION_BYTES
-
-
-def _activations(job: ServingJob, settled: Settled, calibration: VllmCalibration) -> Band:
-    """The profiling run's peak: the sampler's logits of every request, or the widest layer of every batched token."""
-    requests = min(settled.max_num_seqs, settled.max_num_batched_tokens)
-    logits = requests * job.architecture.vocabulary_size * _LOGIT_BYTES
-    tokens = settled.max_num_batched_tokens * widest_layer(job.architecture) * _ACTIVATION_BYTES
-    by_logits = fitted_band(calibration.logit_copies, logits)
-    by_tokens = fitted_band(calibration.token_widths, tokens)
-    return max(by_logits, by_tokens, key=lambda band: band.expected_bytes)
-
-
-def _contexts(placement: Placement, calibration: VllmCalibration) -> Band:
-    one = fitted_band(calibration.context_bytes, 1)
-    return one if placement.layout.gpus == 1 else add(one, fitted_band(calibration.rank_bytes, 1))
-
-
-def _graphs(job: ServingJob, placement: Placement, calibration: VllmCalibration) -> Band:
+def _fixed(
+    job: ServingJob, options: Vllm, settled: Settled, placement: Placement, calibration: VllmCalibration
+) -> _Fixed:
+    context = fitted_band(calibration.context_bytes, 1)
+    if placement.layout.gpus > 1:
+        context = add(context, fitted_band(calibration.rank_bytes, 1))
     layers = -(-len(job.architecture.layer_order) // placement.layout.pipeline)
-    return fitted_band(calibration.graph_bytes_per_layer, layers)
+    graphs = sure(0) if options.enforce_eager else fitted_band(calibration.graph_bytes_per_layer, layers)
+    estimated = settled.era.graphs_in_budget if options.estimate_cudagraphs is None else options.estimate_cudagraphs
+    return _Fixed(
+        activations=activations(job, options, settled, placement.layout, calibration),
+        overhead=add(context, graphs) if estimated else context,
+        graphs=graphs.expected_bytes,
+    )
+
+
+def _is_hybrid(job: ServingJob, options: Vllm, settled: Settled) -> bool:
+    """Whether windows are managed as such; chunked attention was charged at full length at first (vllm#19407)."""
+    chunked = any(row.kind is CacheKind.CHUNKED for row in job.cache_rows)
+    known = settled.era.groups_chunked if chunked else settled.era.groups_layers
+    return known and not options.disable_hybrid_kv_cache_manager
+
+
+def _dtypes(job: ServingJob, options: Vllm) -> StateDtypes:
+    asked = _STATE_BYTES.get(options.mamba_ssm_cache_dtype)
+    own = job.architecture.state
+    return own if asked is None else msgspec.structs.replace(own, recurrent_bytes=asked)
+
+
+def _stages(job: ServingJob, options: Vllm, placement: Placement, grouping: Plan, how: Caching) -> list[_Stage]:
+    """Every stage; each GPU also keeps the rotary cos/sin table in 16 bits and gives up what it offloads."""
+    rotary = job.architecture.rotary_cache_elements * _ROTARY_BYTES
+    offloaded = int(options.cpu_offload_gb * GIB)
+    stages = pipeline_stages(job.sums, job.architecture.layer_order, placement.layout)
+    only = len(stages) == 1
+
+    def one(stage: PipelineStage) -> _Stage:
+        weights = max(0, stage.weights_bytes + rotary - offloaded)
+        return _Stage(weights, stage_cache(job, grouping, None if only else stage, how))
+
+    return [one(stage) for stage in stages]
+
+
+def _binding(stages: list[_Stage], left: int) -> _Stage:
+    """The stage with the fewest blocks: all hold as many as it does (v1/core/kv_cache_planning.py)."""
+    if len(stages) == 1:
+        return stages[0]
+    return min(stages, key=lambda stage: (left - stage.weights) / max(stage.cache.block_bytes, 1))
+
+
+def _cache_bytes(options: Vllm, stage: _Stage, left: int) -> int:
+    if options.num_gpu_blocks_override is not None:
+        return options.num_gpu_blocks_override * stage.cache.block_bytes
+    return left if options.kv_cache_memory_bytes is None else options.kv_cache_memory_bytes
+
+
+def _pools(options: Vllm, placement: Placement, budget: int, fixed: Band, available: int) -> tuple[Pool, ...]:
+    """One budget for everything, or, where the size of the cache is given, the cache and the card as it is."""
+    if options.kv_cache_memory_bytes is None and options.num_gpu_blocks_override is None:
+        return (
+            Pool(
+                name="gpu_memory_utilization",
+                budget_bytes=budget,
+                fixed_expected_bytes=fixed.expected_bytes,
+                fixed_high_bytes=fixed.high_bytes,
+            ),
+        )
+    given = "kv_cache_memory_bytes" if options.num_gpu_blocks_override is None else "num_gpu_blocks_override"
+    return (
+        Pool(name=given, budget_bytes=available, fixed_expected_bytes=0, fixed_high_bytes=0),
+        Pool(
+            name="device_memory",
+            budget_bytes=placement.device.memory_bytes - placement.occupied_bytes,
+            fixed_expected_bytes=fixed.expected_bytes + available,
+            fixed_high_bytes=fixed.high_bytes + available,
+            holds_cache=False,
+        ),
+    )
