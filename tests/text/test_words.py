@@ -79,17 +79,54 @@ def _needed(text: Text) -> set[str]:
 def _calls(source: Path) -> list[tuple[str, str, set[str], bool]]:
     """Where a module makes a Notice or a Fault with a code and params that can be read off the source."""
     found = []
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Notice", "Fault"}):
-            continue
-        arguments = {keyword.arg: keyword.value for keyword in node.keywords}
-        code, params = arguments.get("code"), arguments.get("params", ast.Dict(keys=[], values=[]))
-        if not (isinstance(code, ast.Attribute) and isinstance(params, ast.Dict)):
-            continue
-        keys = {key.value for key in params.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-        if len(keys) == len(params.keys):
-            found.append((node.func.id, code.attr.lower(), keys, "suggestions" in arguments))
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(function):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            arguments = {keyword.arg: keyword.value for keyword in node.keywords}
+            keys = _keys(_written(arguments.get("params", ast.Dict(keys=[], values=[])), function))
+            if node.func.id in {"Notice", "Fault"} and "code" in arguments and keys is not None:
+                code = _written(arguments["code"], function)
+                names = [part.attr.lower() for part in ast.walk(code) if isinstance(part, ast.Attribute)]
+                found += [(node.func.id, name, keys, "suggestions" in arguments) for name in names]
     return found
+
+
+def _written(value: ast.expr, function: ast.FunctionDef) -> ast.expr:
+    """*value*, or what the same function assigns to the name that it is."""
+    if isinstance(value, ast.Name):
+        for node in ast.walk(function):
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            given = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            if given and any(isinstance(target, ast.Name) and target.id == value.id for target in targets):
+                return given
+    return value
+
+
+def _keys(params: ast.expr) -> set[str] | None:
+    if not isinstance(params, ast.Dict):
+        return None
+    keys = {key.value for key in params.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+    return keys if len(keys) == len(params.keys) else None
+
+
+def test_parameters_are_read_off_the_source(tmp_path: Path) -> None:
+    """The check below sees codes and keys in the ways in which rooms write them."""
+    source = tmp_path / "room.py"
+    source.write_text(
+        "def f():\n"
+        "    params: Params = {'minimum': 1}\n"
+        "    code = FaultCode.TOO_SMALL if x else FaultCode.TOO_FEW_ITEMS\n"
+        "    raise Invalid(Fault(code=code, params=params))\n"
+        "def g():\n"
+        "    return Notice(code=NoticeCode.OFFLOAD, params={'offloaded_bytes': 1})\n"
+    )
+    assert _calls(source) == [
+        ("Fault", "too_small", {"minimum"}, False),
+        ("Fault", "too_few_items", {"minimum"}, False),
+        ("Notice", "offload", {"offloaded_bytes"}, False),
+    ]
 
 
 def test_whoever_says_something_gives_its_sentence_every_figure(root: Path) -> None:
