@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from cardmatch.http.faults import explain
+from cardmatch.answers.misfit import explain
 from cardmatch.http.problems import Refused
 from cardmatch.text.language import Language
 from cardmatch.text.problem import ProblemType

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from cardmatch.http import cards, catalogue, estimate, offers, providers
 from cardmatch.http.operation import Operation
 
-OPERATIONS: tuple[Operation, ...] = ()
+OPERATIONS: tuple[Operation, ...] = (
+    *estimate.OPERATIONS,
+    *cards.OPERATIONS,
+    *offers.OPERATIONS,
+    *providers.OPERATIONS,
+    *catalogue.OPERATIONS,
+)

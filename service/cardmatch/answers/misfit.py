@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from cardmatch.answers.walk import Place, choices, follow
 from cardmatch.engine.terms.fault import Fault, FaultCode
 from cardmatch.engine.terms.notice import Params
-from cardmatch.http.walk import Place, choices, follow
 
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`)?", re.DOTALL)
 # msgspec names Python's types, a caller thinks in JSON's.

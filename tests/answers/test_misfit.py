@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from msgspec import Meta
 
+from cardmatch.answers.misfit import explain
 from cardmatch.engine.terms.fault import FaultCode
-from cardmatch.http.faults import explain
 
 
 @pytest.mark.parametrize(

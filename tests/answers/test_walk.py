@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cardmatch.http.walk import choices, follow
+from cardmatch.answers.walk import choices, follow
 from tests.http.sample import Question
 
 

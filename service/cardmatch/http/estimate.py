@@ -1,0 +1,39 @@
+"""POST /estimate-vram: does it fit?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from cardmatch.answers.estimate import Estimate, EstimateRequest, estimate_vram
+from cardmatch.catalogue.world import World
+from cardmatch.http.operation import MIB, Operation
+from cardmatch.text.language import Language
+
+
+def _answer(world: World, request: EstimateRequest, language: Language) -> Estimate:
+    return estimate_vram(world, request, language, dt.datetime.now(dt.UTC).date())
+
+
+OPERATIONS = (
+    Operation(
+        method="POST",
+        path="/estimate-vram",
+        name="estimateVram",
+        tag="questions",
+        summary="Does it fit?",
+        description=(
+            "The GPU memory that a model and a workload need, part by part, and what becomes of it on each card: "
+            "the verdict, the longest context and the most requests at a time that fit, and the ways to make it fit. "
+            "Only `model` is required; every default that was filled in is listed in `assumptions`."
+        ),
+        takes=EstimateRequest,
+        gives=Estimate,
+        answer=_answer,
+        example={
+            "model": "meta-llama/Llama-3.1-8B-Instruct",
+            "workload": {"kind": "inference", "context_tokens": 8192, "concurrency": 16},
+            "cards": ["rtx-4090", {"card": "h100-sxm-80", "count": 2, "layout": {"tensor": 2}}],
+        },
+        limit_bytes=4 * MIB,
+    ),
+)

@@ -1,0 +1,110 @@
+"""openapi/openapi.json is the contract: it is the document that is served, and every part of it is strict."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import inspect
+
+from cardmatch.http.operations import OPERATIONS
+from tools.openapi import written
+
+
+@pytest.fixture(scope="module")
+def committed(root: Path) -> dict[str, Any]:
+    """The document that lies in the repository."""
+    found: dict[str, Any] = json.loads((root / "openapi" / "openapi.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_committed_document_is_current(root: Path) -> None:
+    """A change of the wire shows in the diff; `make openapi` writes it."""
+    current = (root / "openapi" / "openapi.json").read_text(encoding="utf-8")
+    assert current == written(), "the wire has changed: run `make openapi` and look at what it did"
+
+
+def test_every_operation_is_described(committed: dict[str, Any]) -> None:
+    """A chatbot's action needs an id, a summary of at most 300 characters, a description, and an example of a body."""
+    for path, methods in committed["paths"].items():
+        for operation in methods.values():
+            assert re.fullmatch(r"[a-z][A-Za-z]+", operation["operationId"]), path
+            assert 0 < len(operation["summary"]) <= 300, path
+            assert len(operation["description"]) > 40, path
+            if "requestBody" in operation:
+                assert operation["requestBody"]["content"]["application/json"]["example"], path
+
+
+def test_ids_of_operations_are_unique(committed: dict[str, Any]) -> None:
+    """Client generators name functions after them."""
+    ids = [operation["operationId"] for methods in committed["paths"].values() for operation in methods.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_patterns_refuse_a_newline_at_the_end(committed: dict[str, Any]) -> None:
+    """Python's `$` also matches before a last newline, ECMAScript's does not; with a lookahead they mean the same."""
+    patterns = [str(node["pattern"]) for node in _nodes(committed) if isinstance(node.get("pattern"), str)]
+    assert patterns
+    for pattern in patterns:
+        assert not re.search(r"\$(?!\(\?!\\n\))", pattern), pattern
+        assert pattern.startswith("^"), pattern
+
+
+def _nodes(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _nodes(value)
+
+
+def test_every_number_has_both_bounds(committed: dict[str, Any]) -> None:
+    """With both, neither NaN nor infinity passes in either direction, and no figure of an answer is absurd."""
+    least, most = {"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}
+    unbounded = [
+        f"{name}: {node}"
+        for name, schema in committed["components"]["schemas"].items()
+        for node in _nodes(schema)
+        if node.get("type") in ("integer", "number") and not (least & node.keys() and most & node.keys())
+    ]
+    assert unbounded == []
+
+
+def test_every_request_refuses_unknown_fields() -> None:
+    """Each struct that may stand in a request is frozen, keyword-only and strict, however deep it stands."""
+    loose = []
+    for operation in OPERATIONS:
+        for cls in _structs(inspect.type_info(operation.takes), set()):
+            config = cls.__struct_config__
+            if not (config.frozen and config.forbid_unknown_fields):
+                loose.append(f"{operation.path}: {cls.__name__}")
+    assert loose == []
+
+
+def _structs(kind: Any, seen: set[type]) -> set[type]:
+    if isinstance(kind, inspect.StructType) and kind.cls not in seen:
+        seen.add(kind.cls)
+        for field in kind.fields:
+            _structs(field.type, seen)
+    for part in ("type", "item_type", "key_type", "value_type"):
+        if inner := getattr(kind, part, None):
+            _structs(inner, seen)
+    for part in ("types", "item_types"):
+        for inner in getattr(kind, part, ()):
+            _structs(inner, seen)
+    return seen
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_every_request_may_say_its_language(operation: Any) -> None:
+    """`language` is a field of every request, so that words never depend on a header that a client cannot set."""
+    assert "language" in operation.takes.__struct_fields__
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_size_limits_are_those_of_the_wire(operation: Any) -> None:
+    """4 MiB for a question, 64 KiB elsewhere."""
+    assert operation.limit_bytes == (4 << 20 if operation.method == "POST" else 64 << 10)
