@@ -84,7 +84,7 @@ def test_every_request_refuses_unknown_fields() -> None:
     assert loose == []
 
 
-def _structs(kind: Any, seen: set[type]) -> set[type]:
+def _structs(kind: Any, seen: set[Any]) -> set[Any]:
     if isinstance(kind, inspect.StructType) and kind.cls not in seen:
         seen.add(kind.cls)
         for field in kind.fields:

@@ -25,7 +25,7 @@ WeightFormat = Annotated[
     str,
     Meta(
         pattern="^(as_published|bf16|fp16|fp32|fp8|fp8_block|int8|awq_int4|gptq_int4|gptq_int8|w4a16|nf4|nf4_dq|nvfp4"
-        "|mxfp4|mxfp8|exl3|gguf:[A-Za-z0-9_-]{1,32})$",
+        r"|mxfp4|mxfp8|exl3|gguf:[A-Za-z0-9_-]{1,32})$(?!\n)",
         description="Number format of the weights; `gguf:` is followed by the type that names the file (Q4_K_M).",
     ),
 ]

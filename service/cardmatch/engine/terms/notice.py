@@ -8,7 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-Scalar = str | int | float | bool
+Scalar = (
+    str | Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)] | Annotated[float, Meta(ge=-1e18, le=1e18)] | bool
+)  # bounded, so that no answer holds NaN or infinity
 Params = dict[str, Scalar | list[str]]
 
 
