@@ -26,7 +26,7 @@ CODES: dict[str, type[StrEnum]] = {
 COUNTS = {
     "age_days", "concurrency", "count", "divisor", "expert", "experts", "gpus", "heads", "kv_heads", "layers",
     "limit", "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum", "multiple",
-    "pipeline", "position", "ranks", "requests", "tensor",
+    "pipeline", "position", "ranks", "requests", "tensor", "times_slower_high", "times_slower_low",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "card", "cheaper_card", "cheapest_by_hour", "cheapest_by_job",

@@ -32,8 +32,20 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     graph_bytes_per_layer: Fitted
 
 
+class LlamaCppCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """llama.cpp's reserves: logged compute buffers over what the graph's rules give, mainline and fork apart.
+
+    `context_bytes`: CUDA context, cuBLAS and kernels, which no buffer of the log counts.
+    """
+
+    compute: Fitted
+    fork_compute: Fitted
+    context_bytes: Fitted
+
+
 class MemoryCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every fitted constant of the memory room."""
 
     as_of: str
     vllm: VllmCalibration
+    llama_cpp: LlamaCppCalibration

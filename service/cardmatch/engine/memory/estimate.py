@@ -6,7 +6,7 @@ import msgspec
 
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
 from cardmatch.engine.memory.calibration import MemoryCalibration
-from cardmatch.engine.memory.engines.registry import reserve
+from cardmatch.engine.memory.engines.registry import arranged, reserve
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
@@ -78,6 +78,7 @@ def _estimate_one(
     calibration: MemoryCalibration,
     alternatives: tuple[Placement, ...],
 ) -> PlacementEstimate:
+    placement = arranged(workload.engine, placement)
     check_layout(job.architecture, placement, index)
     placed = place(job, placement, reserve(job, workload.engine, placement, calibration))
     if not alternatives or placed.verdict in {Verdict.COMFORTABLE, Verdict.FITS}:

@@ -6,7 +6,7 @@ from cardmatch.engine.memory.answer import Host, PerGpu, PlacementEstimate
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Reservation
-from cardmatch.engine.memory.verdict import Load, worst
+from cardmatch.engine.memory.verdict import Load, Verdict, at_best, worst
 from cardmatch.engine.terms.band import Band, weakest
 
 
@@ -28,6 +28,8 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation) -> Pl
         for pool in reservation.pools
     )
     verdict, bound_by = worst(loads)
+    if reservation.offloaded:
+        verdict = at_best(verdict, Verdict.TIGHT)
     free = min(pool.budget_bytes - pool.fixed_expected_bytes for pool in reservation.pools if pool.holds_cache)
     return PlacementEstimate(
         card=placement.device.card,
@@ -51,17 +53,19 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation) -> Pl
 def _per_gpu(job: ServingJob, reservation: Reservation, everything: int, share: int) -> PerGpu:
     weights, activations, overhead = reservation.weights, reservation.activations, reservation.overhead
     state = min(everything, reservation.cache.state_bytes * share)
+    resident = reservation.resident_cache_bytes + reservation.resident_state_bytes
+    held = everything + resident
     fixed = (weights, activations, overhead)
     total = Band(
-        low_bytes=everything + sum(band.low_bytes for band in fixed),
-        expected_bytes=everything + sum(band.expected_bytes for band in fixed),
-        high_bytes=everything + sum(band.high_bytes for band in fixed),
+        low_bytes=held + sum(band.low_bytes for band in fixed),
+        expected_bytes=held + sum(band.expected_bytes for band in fixed),
+        high_bytes=held + sum(band.high_bytes for band in fixed),
         basis=weakest(job.basis, *(band.basis for band in fixed)),
     )
     return PerGpu(
         weights_bytes=weights.expected_bytes,
-        kv_cache_bytes=everything - state,
-        recurrent_state_bytes=state,
+        kv_cache_bytes=everything - state + reservation.resident_cache_bytes,
+        recurrent_state_bytes=state + reservation.resident_state_bytes,
         activations_bytes=activations.expected_bytes,
         overhead_bytes=overhead.expected_bytes,
         total=total,

@@ -25,7 +25,8 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
 
     `longest_tokens` is the engine's maximum length of one request, `most_requests` how many it ever runs at once (per
     data-parallel copy), `budget_bytes` what it may fill in all. `reserves` are the figures that the engine's own
-    log will print, as a struct of the engine's module.
+    log will print, as a struct of the engine's module. `resident_cache_bytes` and `resident_state_bytes` are allocated
+    whatever requests come (llama.cpp's slots); pools count them as fixed. `offloaded`: a part computes in RAM.
     """
 
     weights: Band
@@ -38,4 +39,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     budget_bytes: int
     reserves: AnyReserves
     host_ram_bytes: int = 0
+    resident_cache_bytes: int = 0
+    resident_state_bytes: int = 0
+    offloaded: bool = False
     notices: tuple[Notice, ...] = ()

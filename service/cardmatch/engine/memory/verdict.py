@@ -63,3 +63,8 @@ def worst(loads: tuple[Load, ...]) -> tuple[Verdict, str]:
         key=lambda i: (_SEVERITY[verdicts[i]], loads[i].all_expected_bytes - loads[i].budget_bytes),
     )
     return verdicts[position], loads[position].pool
+
+
+def at_best(verdict: Verdict, best: Verdict) -> Verdict:
+    """The worse of *verdict* and *best*."""
+    return max(verdict, best, key=_SEVERITY.__getitem__)

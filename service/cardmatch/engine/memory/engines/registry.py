@@ -5,20 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
+from cardmatch.engine.memory.engines.llama_cpp.reserve import reserve as reserve_llama_cpp
+from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
+from cardmatch.engine.memory.engines.lm_studio.reserve import reserve as reserve_lm_studio
+from cardmatch.engine.memory.engines.ollama.options import Ollama
+from cardmatch.engine.memory.engines.ollama.reserve import reserve as reserve_ollama
 from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.engines.vllm.reserve import reserve as reserve_vllm
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Reservation
 
-AnyEngine = Vllm
+AnyEngine = Vllm | LlamaCpp | Ollama | LmStudio
 
 _RESERVE: dict[type, Callable[[ServingJob, Any, Placement, MemoryCalibration], Reservation]] = {
     Vllm: reserve_vllm,
+    LlamaCpp: reserve_llama_cpp,
+    Ollama: reserve_ollama,
+    LmStudio: reserve_lm_studio,
 }
 
 
 def reserve(job: ServingJob, engine: AnyEngine, placement: Placement, calibration: MemoryCalibration) -> Reservation:
     """What *engine* sets aside on the fullest GPU of *placement*."""
     return _RESERVE[type(engine)](job, engine, placement, calibration)
+
+
+_LAYER_SPLIT = (LlamaCpp, Ollama, LmStudio)
+
+
+def arranged(engine: AnyEngine, placement: Placement) -> Placement:
+    """*placement* as *engine* can use it: llama.cpp and its kin give whole layers to each GPU."""
+    layout = placement.layout
+    if layout.tensor == 1 or not isinstance(engine, _LAYER_SPLIT):
+        return placement
+    return msgspec.structs.replace(placement, layout=Layout(pipeline=layout.tensor * layout.pipeline, data=layout.data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cardmatch.engine.memory.engines.llama_cpp.reserves import LlamaCppReserves
 from cardmatch.engine.memory.engines.vllm.reserves import VllmReserves
 
-AnyReserves = VllmReserves
+AnyReserves = VllmReserves | LlamaCppReserves

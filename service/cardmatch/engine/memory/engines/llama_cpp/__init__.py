@@ -1,0 +1,1 @@
+"""llama.cpp and its ik fork: weights, cache and compute buffers as its log prints them."""

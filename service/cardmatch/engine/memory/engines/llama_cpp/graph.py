@@ -1,0 +1,119 @@
+"""How wide the compute graph of a model is for one token: the tensors that live beside each other at each stage.
+
+Source: src/llama-graph.cpp and src/models/*.cpp (b11501), read for which results are alive when the largest of a stage
+is written; ggml/src/ggml-alloc.c for what is computed in place. Counts are elements per token.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from cardmatch.engine.memory.engines.llama_cpp.eras import MlaEra
+from cardmatch.engine.models.architecture import Architecture, Attention, Dense, Experts, LatentAttention
+
+# The fork computes the soft-capped logits beside the plain ones.
+_SOFT_CAPPED = ("gemma2", "gemma3n", "gemma4")
+
+
+class Graph(msgspec.Struct, frozen=True, kw_only=True):
+    """Widths of the widest layer of each sort.
+
+    `query` elements of all heads, `key_value` elements that a cell caches for them, `own_key_value` where every query
+    head has keys of its own (nothing of theirs fits into the gaps that queries leave). `experts_inner` and
+    `experts_outer` are the results of all chosen experts, inside and behind them.
+    """
+
+    hidden: int
+    vocabulary: int
+    heads: int = 0
+    query: int = 0
+    own_key_value: int = 0
+    key_value: int = 0
+    value: int = 0
+    feed_forward: int = 0
+    experts_inner: int = 0
+    experts_outer: int = 0
+    window_tokens: int | None = None
+    soft_capped: bool = False
+
+    @property
+    def feed_forward_stage(self) -> int:
+        """Gate, up and their product, on three streams of the hidden size."""
+        return 3 * self.feed_forward + 3 * self.hidden if self.feed_forward else 0
+
+    @property
+    def experts_stage(self) -> int:
+        """Gate, up and product of all chosen experts, or what comes out of them beside what went in."""
+        if not self.experts_inner:
+            return 0
+        return 2 * self.hidden + max(3 * self.experts_inner, self.experts_inner + self.experts_outer)
+
+    @property
+    def flash_stage(self) -> int:
+        """Queries before and after norm, position and attention, on two streams."""
+        return 2 * self.hidden + 5 * self.query
+
+    @property
+    def plain_stage(self) -> int:
+        """The same beside the attention matrix."""
+        return 2 * self.hidden + 2 * self.query + self.own_key_value
+
+
+class _Widths(NamedTuple):
+    """What one attention block is wide."""
+
+    heads: int
+    query: int
+    own_key_value: int
+    key_value: int
+    value: int
+
+
+_NONE = _Widths(0, 0, 0, 0, 0)
+
+
+def graph_of(architecture: Architecture, mla: MlaEra) -> Graph:
+    """The widths of *architecture*."""
+    blocks = [block for group in architecture.layer_groups for block in group.blocks]
+    attention = [_attention(block) for block in blocks if isinstance(block, Attention)]
+    attention += [_latent(block, mla) for block in blocks if isinstance(block, LatentAttention)]
+    heads, query, own, key_value, value = (max(widths) for widths in zip(*attention, _NONE, strict=True))
+    experts = [block for block in blocks if isinstance(block, Experts)]
+    outside = architecture.hidden_size
+    return Graph(
+        hidden=architecture.hidden_size,
+        vocabulary=architecture.vocabulary_size,
+        heads=heads,
+        query=query,
+        own_key_value=own,
+        key_value=key_value,
+        value=value,
+        feed_forward=max((_feed_forward(block) for block in blocks if isinstance(block, Dense)), default=0),
+        experts_inner=max((block.experts_per_token * block.width for block in experts), default=0),
+        experts_outer=max((block.experts_per_token * (block.input_size or outside) for block in experts), default=0),
+        window_tokens=max((getattr(block, "window_tokens", None) or 0 for block in blocks), default=0) or None,
+        soft_capped=architecture.family.startswith(_SOFT_CAPPED),
+    )
+
+
+def _feed_forward(block: Dense) -> int:
+    """The width as if gated: plain ones hold two results, not three."""
+    return block.width if block.gated else -(-2 * block.width // 3)
+
+
+def _attention(block: Attention) -> _Widths:
+    keys, values = block.kv_heads * block.head_size, block.kv_heads * (block.value_head_size or block.head_size)
+    own = keys + values if block.kv_heads == block.query_heads else 0
+    return _Widths(block.query_heads, block.query_heads * block.head_size, own, keys + values, values)
+
+
+def _latent(block: LatentAttention, mla: MlaEra) -> _Widths:
+    """Latents are compared whole once builds absorb the up-projection into the queries; values are a view of keys."""
+    if mla is MlaEra.EXPANDED:
+        keys = block.heads * (block.no_rope_head_size + block.rope_head_size)
+        values = block.heads * block.value_head_size
+        return _Widths(block.heads, keys, keys + values, keys + values, values)
+    latent = block.kv_rank + block.rope_head_size
+    return _Widths(block.heads, block.heads * latent, 0, latent, 0)

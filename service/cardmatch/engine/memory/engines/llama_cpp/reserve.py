@@ -1,0 +1,148 @@
+"""What llama.cpp sets aside on each GPU and in RAM."""
+
+from __future__ import annotations
+
+import math
+
+from cardmatch.engine.memory.bands import fitted_band, sure
+from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
+from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.engines.llama_cpp.buffers import Buffers, GpuBuffers, buffers
+from cardmatch.engine.memory.engines.llama_cpp.cache import rows
+from cardmatch.engine.memory.engines.llama_cpp.notices import notices
+from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
+from cardmatch.engine.memory.engines.llama_cpp.reserves import DeviceReserves, LlamaCppReserves
+from cardmatch.engine.memory.engines.llama_cpp.settled import PADDING, Settled, settle
+from cardmatch.engine.memory.engines.llama_cpp.spread import spread
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.reservation import Pool, Reservation
+from cardmatch.engine.models.cache import CacheKind
+from cardmatch.engine.models.kv_formats import token_bytes
+from cardmatch.engine.terms.band import Band, add
+
+_GROWING = {CacheKind.FULL, CacheKind.CHUNKED, CacheKind.MLA, CacheKind.INDEXER}
+
+
+def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibration: MemoryCalibration) -> Reservation:
+    """What llama.cpp with *options* reserves on the fullest GPU of *placement* for *job*.
+
+    All buffers are allocated at start-up and nothing grows later; the budget is what is free on the GPU.
+    """
+    settled = settle(options, job)
+    gpus = placement.layout.tensor * placement.layout.pipeline
+    held = spread(job, options, gpus)
+    every = buffers(job, options, settled, held)
+    fullest = max(range(gpus), key=lambda gpu: every.gpus[gpu].total_bytes)
+    gpu = every.gpus[fullest]
+    fitted = calibration.llama_cpp
+    weights = sure(gpu.model_bytes + gpu.projector_bytes)
+    compute = fitted_band(fitted.fork_compute if settled.fork else fitted.compute, gpu.compute_bytes)
+    activations = add(compute, sure(gpu.draft_bytes))
+    overhead = fitted_band(fitted.context_bytes, 1)
+    cache = _growing(job, held.gpu_layers[fullest], settled)
+    resident = _resident(gpu, cache, job, options, settled)
+    fixed = add(weights, activations, overhead)
+    budget = placement.device.memory_bytes - placement.occupied_bytes
+    return Reservation(
+        weights=weights,
+        activations=activations,
+        overhead=overhead,
+        cache=cache,
+        pools=(_gpu_pool(fixed, sum(resident), budget), *_host_pool(every, placement)),
+        longest_tokens=settled.n_ctx if options.n_ctx else job.context_tokens,
+        most_requests=settled.slots if options.n_parallel else max(settled.slots, job.concurrency),
+        budget_bytes=budget,
+        reserves=_reserves(every, options, settled, len(job.architecture.layer_order)),
+        host_ram_bytes=every.host_bytes,
+        resident_cache_bytes=resident[0],
+        resident_state_bytes=resident[1],
+        offloaded=held.offloaded,
+        notices=notices(job, options, settled, held, placement, fixed.expected_bytes + gpu.caches.total_bytes),
+    )
+
+
+def _growing(job: ServingJob, layers: tuple[int, ...], settled: Settled) -> CacheLayout:
+    """The caches that take a cell per token, in whole blocks of cells."""
+    terms = tuple(
+        CacheTerm(
+            bytes_per_token=math.ceil(token_bytes(row, job.kv_cache) * row.layers / row.tokens_per_entry),
+            block_tokens=PADDING,
+        )
+        for row in rows(job.architecture, layers, settled.mla)
+        if row.kind in _GROWING and row.fixed_tokens is None
+    )
+    return CacheLayout(terms=terms)
+
+
+def _resident(
+    gpu: GpuBuffers, cache: CacheLayout, job: ServingJob, options: LlamaCpp, settled: Settled
+) -> tuple[int, int]:
+    """Cache and state that are there whatever requests come: windows and states of every slot, cells beyond the asked.
+
+    Slots with caches of their own each hold the longest request, so shorter means save nothing.
+    """
+    allocated = gpu.caches.full_bytes + gpu.caches.indexer_bytes
+    windows = gpu.caches.sliding_bytes
+    if options.n_ctx is None and settled.streams > 1:
+        asked = max(cache.request_bytes(job.context_tokens), cache.total_bytes(job.concurrency, job.mean_tokens))
+        windows += max(0, allocated - asked)
+    return windows, gpu.caches.state_bytes
+
+
+def _gpu_pool(fixed: Band, resident_bytes: int, budget_bytes: int) -> Pool:
+    return Pool(
+        name="gpu_memory",
+        budget_bytes=budget_bytes,
+        fixed_expected_bytes=fixed.expected_bytes + resident_bytes,
+        fixed_high_bytes=fixed.high_bytes + resident_bytes,
+    )
+
+
+def _host_pool(every: Buffers, placement: Placement) -> tuple[Pool, ...]:
+    if placement.host_ram_bytes is None:
+        return ()
+    need = every.host_bytes
+    return (
+        Pool(
+            name="host_ram",
+            budget_bytes=placement.host_ram_bytes,
+            fixed_expected_bytes=need,
+            fixed_high_bytes=need,
+            holds_cache=False,
+        ),
+    )
+
+
+def _reserves(every: Buffers, options: LlamaCpp, settled: Settled, layers: int) -> LlamaCppReserves:
+    asked = layers + 1 if options.n_gpu_layers is None else min(options.n_gpu_layers, layers + 1)
+    return LlamaCppReserves(
+        version=options.version if not settled.fork else options.variant.value,
+        devices=tuple(_device(gpu) for gpu in every.gpus),
+        host_model_bytes=every.host_model_bytes,
+        host_kv_cache_bytes=every.host_caches.total_bytes,
+        host_compute_bytes=every.host_compute_bytes,
+        output_bytes=every.output_bytes,
+        gpu_layers=asked,
+        total_layers=layers + 1,
+        n_ctx_tokens=settled.n_ctx,
+        n_ctx_per_slot_tokens=settled.n_ctx_seq,
+        slots=settled.slots,
+        kv_unified=settled.streams == 1,
+        flash_attention=settled.flash_attention,
+        n_batch_tokens=settled.n_batch,
+        n_ubatch_tokens=settled.n_ubatch,
+    )
+
+
+def _device(gpu: GpuBuffers) -> DeviceReserves:
+    return DeviceReserves(
+        model_bytes=gpu.model_bytes,
+        kv_cache_bytes=gpu.caches.full_bytes,
+        kv_cache_sliding_bytes=gpu.caches.sliding_bytes,
+        indexer_bytes=gpu.caches.indexer_bytes,
+        recurrent_state_bytes=gpu.caches.state_bytes,
+        compute_bytes=gpu.compute_bytes,
+        projector_bytes=gpu.projector_bytes,
+        draft_bytes=gpu.draft_bytes,
+    )

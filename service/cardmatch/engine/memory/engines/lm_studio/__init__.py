@@ -1,0 +1,1 @@
+"""LM Studio: llama.cpp with LM Studio's own defaults."""
