@@ -61,10 +61,10 @@ def buffers(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread
     graph = graph_of(architecture, settled.mla)
     works = tuple(_work(job, options, settled, spread, gpu) for gpu in range(len(spread.gpu_bytes)))
     last = len(works) - 1 if spread.output_gpu is None else spread.output_gpu
-    projector = _projector_bytes(job) if options.mmproj else 0
+    projector = _projector_bytes(job, spread) if options.mmproj else 0
     gpus = tuple(
         GpuBuffers(
-            model_bytes=model + (_draft_weights(job) if options.draft and gpu == last else 0),
+            model_bytes=model + (_draft_weights(spread) if options.draft and gpu == last else 0),
             caches=caches(architecture, layers, job.kv_cache, settled),
             compute_bytes=compute_bytes(graph, settled, work),
             projector_bytes=projector if gpu == 0 else 0,
@@ -87,7 +87,7 @@ def _work(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread, 
     alone = not spread.offloaded and not options.override_tensors
     return Work(
         pipelined=held > 1 and alone and options.split_mode is SplitMode.LAYER and not settled.fork,
-        fetched_bytes=_fetched(job, options, settled, spread),
+        fetched_bytes=_fetched(options, settled, spread),
         output=spread.output_gpu in {gpu, None},
         quantised_cache=min(bytes_per_element(formats.k), bytes_per_element(formats.v)) < _F16,
         values_copied=options.flash_attention is FlashAttention.AUTO and settled.era.flash_attention_auto,
@@ -95,7 +95,7 @@ def _work(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread, 
     )
 
 
-def _fetched(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread) -> int:
+def _fetched(options: LlamaCpp, settled: Settled, spread: Spread) -> int:
     """The largest matrix in RAM, which large batches copy to the GPU: one of three of a layer's, or of its experts'.
 
     The fork computes experts where they lie.
@@ -103,30 +103,30 @@ def _fetched(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Sprea
     if not options.op_offload or not fetches(settled) or not spread.offloaded:
         return 0
     largest = 0.0
-    for part in job.parts:
+    for part in spread.weights:
         if part.stage is not Stage.LAYERS or part.kind not in {PartKind.DENSE, PartKind.EXPERTS}:
             continue
         in_ram = spread.host_layers if part.kind is PartKind.DENSE else spread.host_layers or spread.host_expert_layers
         if in_ram and not (part.kind is PartKind.EXPERTS and settled.fork):
             largest = max(largest, part.bytes / part.layers / 3)
     if spread.output_gpu is None and settled.outputs == settled.n_ubatch:
-        largest = max(largest, *(part.bytes for part in job.parts if part.stage is not Stage.LAYERS), 0.0)
+        largest = max(largest, *(part.bytes for part in spread.weights if part.stage is not Stage.LAYERS), 0.0)
     return int(largest)
 
 
-def _projector_bytes(job: ServingJob) -> int:
+def _projector_bytes(job: ServingJob, spread: Spread) -> int:
     """Weights of the towers and the graph of one large picture: the widest feed-forward and three streams."""
-    weights = sum(part.bytes for part in job.parts if part.kind is PartKind.TOWER)
+    held = sum(part.bytes for part in spread.weights if part.kind is PartKind.TOWER)
     graph = 0
     for tower in job.architecture.towers:
         if tower.hidden_size and tower.width:
             patches = tower.patch_tokens or _WARM_UP_PATCHES
             graph = max(graph, patches * (tower.width + 3 * tower.hidden_size) * _F32)
-    return weights + graph
+    return held + graph
 
 
-def _draft_weights(job: ServingJob) -> int:
-    return sum(part.bytes for part in job.parts if part.kind is PartKind.MTP)
+def _draft_weights(spread: Spread) -> int:
+    return sum(part.bytes for part in spread.weights if part.kind is PartKind.MTP)
 
 
 def _draft_bytes(job: ServingJob, graph: Graph, settled: Settled, work: Work) -> int:

@@ -12,7 +12,13 @@ from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
 
 
 def notices(
-    job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread, placement: Placement, need_bytes: int
+    job: ServingJob,
+    weights: tuple[Part, ...],
+    options: LlamaCpp,
+    settled: Settled,
+    spread: Spread,
+    placement: Placement,
+    need_bytes: int,
 ) -> tuple[Notice, ...]:
     """Offload and what it costs, requests longer than a slot, layers that --fit would move by itself."""
     found: list[Notice] = []

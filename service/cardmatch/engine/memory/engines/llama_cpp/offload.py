@@ -46,7 +46,7 @@ def read_per_token(job: ServingJob, spread: Spread) -> tuple[float, float]:
     host_share = len(spread.host_layers) / layers
     expert_host_share = min(1.0, host_share + spread.host_expert_layers / layers)
     gpu = host = 0.0
-    for part in job.parts:
+    for part in spread.weights:
         if part.kind in {PartKind.EMBEDDING, PartKind.PER_LAYER_EMBEDDING, PartKind.MTP, PartKind.TOWER}:
             continue
         expert = part.kind is PartKind.EXPERTS

@@ -19,6 +19,7 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
 from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.models.kv_formats import token_bytes
+from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.band import Band, add
 
 _GROWING = {CacheKind.FULL, CacheKind.CHUNKED, CacheKind.MLA, CacheKind.INDEXER}
@@ -31,7 +32,8 @@ def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibratio
     """
     settled = settle(options, job)
     gpus = placement.layout.tensor * placement.layout.pipeline
-    held = spread(job, options, gpus)
+    pieces = parts(job.architecture, job.checkpoint)
+    held = spread(job, pieces, options, gpus)
     every = buffers(job, options, settled, held)
     fullest = max(range(gpus), key=lambda gpu: every.gpus[gpu].total_bytes)
     gpu = every.gpus[fullest]

@@ -27,11 +27,12 @@ _NAMES = {
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """Weights per GPU, layers per GPU (their caches follow), and what the host holds.
+    """The *weights* of a job, their bytes per GPU, layers per GPU (their caches follow), and what the host holds.
 
     `host_layers` are those whose caches lie in RAM; `host_expert_layers` those with experts there.
     """
 
+    weights: tuple[Part, ...]
     gpu_bytes: tuple[int, ...]
     gpu_layers: tuple[tuple[int, ...], ...]
     host_bytes: int
@@ -45,24 +46,25 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.host_layers or self.host_expert_layers) or self.output_gpu is None
 
 
-def spread(job: ServingJob, options: LlamaCpp, gpus: int) -> Spread:
-    """Spread the weights of *job* over *gpus* equal GPUs. Raises Invalid for an override that cannot be read."""
+def spread(job: ServingJob, weights: tuple[Part, ...], options: LlamaCpp, gpus: int) -> Spread:
+    """Spread the *weights* of *job* over *gpus* equal GPUs. Raises Invalid for an override that cannot be read."""
     layers = len(job.architecture.layer_order)
     owners = _owners(layers, options, gpus)
-    on_gpu, on_host, expert_layers = _layer_weights(job, owners[:-1], _hosted(job, options), gpus)
+    on_gpu, on_host, expert_layers = _layer_weights(job, _per_layer(weights), owners[:-1], _hosted(job, options))
     output = owners[-1]
-    for part in job.parts:
+    for part in weights:
         if part.stage is Stage.LAYERS or part.kind in {PartKind.MTP, PartKind.TOWER}:
             continue
         embedding = part.kind in {PartKind.EMBEDDING, PartKind.PER_LAYER_EMBEDDING}
         tied = part.kind is PartKind.EMBEDDING and job.architecture.tied_embeddings and job.architecture.output_head
         if output is not None and (not embedding or tied):
-            on_gpu[output] += part.bytes
+            on_gpu[output] = on_gpu.get(output, 0.0) + part.bytes
         if embedding or output is None:
             on_host += part.bytes
     cached = owners[:-1] if options.kv_offload else [None] * layers
     return Spread(
-        gpu_bytes=tuple(int(size) for size in on_gpu),
+        weights=weights,
+        gpu_bytes=tuple(int(on_gpu.get(gpu, 0.0)) for gpu in range(gpus)),
         gpu_layers=tuple(tuple(i for i, owner in enumerate(cached) if owner == gpu) for gpu in range(gpus)),
         host_bytes=int(on_host),
         host_layers=tuple(i for i, owner in enumerate(cached) if owner is None),
@@ -79,17 +81,20 @@ def _owners(layers: int, options: LlamaCpp, gpus: int) -> list[int | None]:
 
 
 def _layer_weights(
-    job: ServingJob, owners: list[int | None], hosted: dict[tuple[int, PartKind], float], gpus: int
-) -> tuple[list[float], float, int]:
+    job: ServingJob,
+    per_layer: dict[int, dict[PartKind, float]],
+    owners: list[int | None],
+    hosted: dict[tuple[int, PartKind], float],
+) -> tuple[dict[int, float], float, int]:
     """Bytes of all layers on each GPU and in RAM, and how many layers on GPUs have experts in RAM."""
-    per_layer = _per_layer(job.parts)
-    on_gpu, on_host, expert_layers = [0.0] * gpus, 0.0, 0
+    on_gpu: dict[int, float] = {}
+    on_host, expert_layers = 0.0, 0
     for layer, (group, gpu) in enumerate(zip(job.architecture.layer_order, owners, strict=True)):
         for kind, size in per_layer.get(group, {}).items():
             share = 1.0 if gpu is None else hosted.get((layer, kind), 0.0)
             on_host += size * share
             if gpu is not None:
-                on_gpu[gpu] += size * (1 - share)
+                on_gpu[gpu] = on_gpu.get(gpu, 0.0) + size * (1 - share)
                 expert_layers += kind is PartKind.EXPERTS and share > 0
     return on_gpu, on_host, expert_layers
 

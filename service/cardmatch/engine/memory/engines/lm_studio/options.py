@@ -13,7 +13,6 @@ from msgspec import Meta
 
 from cardmatch.engine.memory.engines.llama_cpp.options import Batch, FlashAttention, LayerCount, LlamaCpp, Slots
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.terms.units import Tokens
 
 CURRENT_VERSION = "2.11.0"
@@ -50,7 +49,7 @@ def as_llama_cpp(options: LmStudio, job: ServingJob) -> LlamaCpp:
     """The llama.cpp that LM Studio's options amount to; it is a library there, which reserves all logits."""
     major, minor = (int(part) for part in options.version.split(".")[:2])
     windowed = (major, minor) >= _WINDOWED_SINCE
-    towers = any(part.kind is PartKind.TOWER for part in job.parts)
+    towers = bool(job.architecture.towers)
     return LlamaCpp(
         version=_CURRENT_BUILD if windowed else _OLDER_BUILD,
         n_ctx=options.context_length,

@@ -21,7 +21,6 @@ from cardmatch.engine.memory.engines.llama_cpp.options import (
     Slots,
 )
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.terms.units import Bytes, Tokens
 
 CURRENT_VERSION = "0.32.15"
@@ -53,7 +52,7 @@ def as_llama_cpp(options: Ollama, job: ServingJob) -> LlamaCpp:
     major, minor = (int(part) for part in options.version.split(".")[:2])
     served = (major, minor) >= _SERVER_SINCE
     slots = options.num_parallel or min(job.concurrency, 256)
-    towers = any(part.kind is PartKind.TOWER for part in job.parts)
+    towers = bool(job.architecture.towers)
     return LlamaCpp(
         version=_SERVER_BUILD if served else _RUNNER_BUILD,
         n_ctx=options.num_ctx * slots if options.num_ctx else None,
