@@ -13,7 +13,6 @@ from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
 
 def notices(
     job: ServingJob,
-    weights: tuple[Part, ...],
     options: LlamaCpp,
     settled: Settled,
     spread: Spread,
