@@ -23,7 +23,15 @@ from cardmatch.engine.terms.units import GIB
 
 
 def dense(
-    *, layers: int, hidden: int, heads: tuple[int, int, int], width: int, vocabulary: int, context: int, small: int = 0
+    *,
+    layers: int,
+    hidden: int,
+    heads: tuple[int, int, int],
+    width: int,
+    vocabulary: int,
+    context: int,
+    small: int = 0,
+    tied: bool = False,
 ) -> Architecture:
     """A Llama-like model; *heads* are query heads, key-value heads and head size."""
     queries, keys, size = heads
@@ -35,6 +43,7 @@ def dense(
         layer_groups=(LayerGroup(blocks=blocks, small_parameters=2 * hidden + small),),
         layer_order=(0,) * layers,
         maximum_context_tokens=context,
+        tied_embeddings=tied,
         small_parameters=hidden,
         rotary_cache_elements=context * size,
     )
@@ -45,6 +54,12 @@ LLAMA_70B = dense(layers=80, hidden=8192, heads=(64, 8, 128), width=28672, vocab
 LLAMA_2_13B = dense(layers=40, hidden=5120, heads=(40, 40, 128), width=13824, vocabulary=32000, context=4096)
 MISTRAL_7B = dense(layers=32, hidden=4096, heads=(32, 8, 128), width=14336, vocabulary=32768, context=32768)
 QWEN3_32B = dense(layers=64, hidden=5120, heads=(64, 8, 128), width=25600, vocabulary=151936, context=40960, small=256)
+QWEN2_5_1_5B = dense(
+    layers=28, hidden=1536, heads=(12, 2, 128), width=8960, vocabulary=151936, context=32768, small=2048, tied=True
+)
+QWEN3_4B = dense(
+    layers=36, hidden=2560, heads=(32, 8, 128), width=9728, vocabulary=151936, context=40960, small=256, tied=True
+)
 
 
 def qwen_gated_delta(*, hidden: int, layers: int, heads: tuple[int, int], width: int) -> Architecture:
@@ -152,6 +167,31 @@ def glm_5() -> Architecture:
 
 
 GLM_5 = glm_5()
+
+
+def deepseek_v3_2() -> Architecture:
+    """DeepSeek-V3.2: latent attention with an indexer in each of 61 layers."""
+    attention = LatentAttention(
+        heads=128,
+        kv_rank=512,
+        no_rope_head_size=128,
+        rope_head_size=64,
+        value_head_size=128,
+        query_rank=1536,
+        indexer=Indexer(heads=64, head_size=128),
+    )
+    group = LayerGroup(blocks=(attention, Experts(experts=256, experts_per_token=8, width=2048, shared_width=2048)))
+    return Architecture(
+        family="deepseek_v32",
+        hidden_size=7168,
+        vocabulary_size=129280,
+        layer_groups=(group,),
+        layer_order=(0,) * 61,
+        maximum_context_tokens=163840,
+    )
+
+
+DEEPSEEK_V3_2 = deepseek_v3_2()
 
 
 def device(gib: float, card: str | None = None, **facts: Any) -> Device:

@@ -43,9 +43,41 @@ class LlamaCppCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     context_bytes: Fitted
 
 
+class SglangCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """SGLang's reserves outside its static share; the fields mean what they mean for vLLM.
+
+    `forward_widths` multiplies the tokens of a prefill chunk and the logits of the largest captured batch.
+    """
+
+    forward_widths: Fitted
+    context_bytes: Fitted
+    rank_bytes: Fitted
+    graph_bytes_per_layer: Fitted
+
+
+class TensorrtLlmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """TensorRT-LLM's reserves; `forward_widths` multiplies `max_num_tokens` and the logits of `max_batch_size`."""
+
+    forward_widths: Fitted
+    context_bytes: Fitted
+    rank_bytes: Fitted
+    graph_bytes_per_layer: Fitted
+
+
+class TransformersCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Transformers: `base_bytes` is what a process keeps beside weights and cache (cuBLAS workspace, buffers)."""
+
+    forward_widths: Fitted
+    base_bytes: Fitted
+    context_bytes: Fitted
+
+
 class MemoryCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every fitted constant of the memory room."""
 
     as_of: str
     vllm: VllmCalibration
     llama_cpp: LlamaCppCalibration
+    sglang: SglangCalibration
+    tensorrt_llm: TensorrtLlmCalibration
+    transformers: TransformersCalibration

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from cardmatch.engine.memory.answer import Host, PerGpu, PlacementEstimate
+from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
-from cardmatch.engine.memory.reservation import Reservation
+from cardmatch.engine.memory.reservation import Pool, Reservation
 from cardmatch.engine.memory.verdict import Load, Verdict, at_best, worst
 from cardmatch.engine.terms.band import Band, weakest
 
 
 def place(job: ServingJob, placement: Placement, reservation: Reservation) -> PlacementEstimate:
     """Judge *job* on *placement*, given what its engine reserves there."""
-    cache = reservation.cache
-    share = -(-job.concurrency // placement.layout.data)
-    one = cache.request_bytes(reservation.longest_tokens)
-    everything = max(one, cache.total_bytes(share, job.mean_tokens, job.shared_prefix_tokens))
-    loads = tuple(
-        Load(
-            pool=pool.name,
-            budget_bytes=pool.budget_bytes,
-            one_expected_bytes=pool.fixed_expected_bytes + (one if pool.holds_cache else 0),
-            one_high_bytes=pool.fixed_high_bytes + (one if pool.holds_cache else 0),
-            all_expected_bytes=pool.fixed_expected_bytes + (everything if pool.holds_cache else 0),
-            all_high_bytes=pool.fixed_high_bytes + (everything if pool.holds_cache else 0),
-        )
-        for pool in reservation.pools
-    )
+    copies = placement.layout.data * reservation.copies
+    share = -(-job.concurrency // copies)
+    loads = tuple(_load(pool, reservation, job, share) for pool in reservation.pools)
     verdict, bound_by = worst(loads)
     if reservation.offloaded:
         verdict = at_best(verdict, Verdict.TIGHT)
-    free = min(pool.budget_bytes - pool.fixed_expected_bytes for pool in reservation.pools if pool.holds_cache)
     return PlacementEstimate(
         card=placement.device.card,
         count=placement.count,
@@ -38,19 +26,43 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation) -> Pl
         mig=placement.device.mig,
         verdict=verdict,
         bound_by=bound_by,
-        per_gpu=_per_gpu(job, reservation, everything, share),
+        per_gpu=_per_gpu(job, reservation, share),
         budget_bytes=max(0, reservation.budget_bytes),
         physical_bytes=placement.device.physical_bytes,
         headroom_bytes=min(load.budget_bytes - load.all_expected_bytes for load in loads),
         engine_reserves=reservation.reserves,
         host=Host(ram_bytes=reservation.host_ram_bytes),
-        max_context_tokens=cache.max_tokens(free, job.longest_possible_tokens),
-        max_concurrency=_max_concurrency(job, reservation, free) * placement.layout.data,
+        max_context_tokens=_max_context(job, reservation),
+        max_concurrency=_max_concurrency(job, reservation) * copies,
         notices=reservation.notices,
     )
 
 
-def _per_gpu(job: ServingJob, reservation: Reservation, everything: int, share: int) -> PerGpu:
+def _load(pool: Pool, reservation: Reservation, job: ServingJob, share: int) -> Load:
+    """What *pool* holds with one request of the engine's maximum length, and with *share* requests of mean length."""
+    cache = _cache_of(pool, reservation)
+    one = 0 if cache is None else cache.request_bytes(reservation.longest_tokens)
+    every = 0 if cache is None else max(one, cache.total_bytes(share, job.mean_tokens, job.shared_prefix_tokens))
+    return Load(
+        pool=pool.name,
+        budget_bytes=pool.budget_bytes,
+        one_expected_bytes=pool.fixed_expected_bytes + one,
+        one_high_bytes=pool.fixed_high_bytes + one,
+        all_expected_bytes=pool.fixed_expected_bytes + every,
+        all_high_bytes=pool.fixed_high_bytes + every,
+    )
+
+
+def _cache_of(pool: Pool, reservation: Reservation) -> CacheLayout | None:
+    if pool.cache is not None:
+        return pool.cache
+    return reservation.cache if pool.holds_cache else None
+
+
+def _per_gpu(job: ServingJob, reservation: Reservation, share: int) -> PerGpu:
+    cache = reservation.cache
+    one = cache.request_bytes(reservation.longest_tokens)
+    everything = max(one, cache.total_bytes(share, job.mean_tokens, job.shared_prefix_tokens))
     weights, activations, overhead = reservation.weights, reservation.activations, reservation.overhead
     state = min(everything, reservation.cache.state_bytes * share)
     resident = reservation.resident_cache_bytes + reservation.resident_state_bytes
@@ -72,12 +84,28 @@ def _per_gpu(job: ServingJob, reservation: Reservation, everything: int, share: 
     )
 
 
-def _max_concurrency(job: ServingJob, reservation: Reservation, free: int) -> int:
+def _max_context(job: ServingJob, reservation: Reservation) -> int:
+    """The longest request that every pool holds while nothing else runs."""
+    tokens = job.longest_possible_tokens
+    for pool in reservation.pools:
+        cache = _cache_of(pool, reservation)
+        free = pool.budget_bytes - pool.fixed_expected_bytes
+        tokens = min(tokens, cache.max_tokens(free, tokens) if cache is not None else tokens * (free >= 0))
+        if not tokens:
+            return 0
+    return tokens
+
+
+def _max_concurrency(job: ServingJob, reservation: Reservation) -> int:
     """Requests of mean length that fit beside each other, the shared prefix stored once."""
-    cache = reservation.cache
-    each = cache.request_bytes(job.mean_tokens)
-    if free < each or not each:
-        return 0 if each else reservation.most_requests
-    further = cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
-    fitting = 1 + (free - each) // further if further else reservation.most_requests
-    return min(fitting, reservation.most_requests)
+    most = reservation.most_requests
+    for pool in reservation.pools:
+        cache = _cache_of(pool, reservation)
+        free = pool.budget_bytes - pool.fixed_expected_bytes
+        each = 0 if cache is None else cache.request_bytes(job.mean_tokens)
+        if free < each:
+            return 0
+        further = 0 if cache is None else cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
+        if further:
+            most = min(most, 1 + (free - each) // further)
+    return most

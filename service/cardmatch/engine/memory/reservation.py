@@ -11,22 +11,28 @@ from cardmatch.engine.terms.notice import Notice
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the memory with a budget of its own, and what lies in it before any request: the fixed parts."""
+    """A part of the memory with a budget of its own, and what lies in it before any request: the fixed parts.
+
+    `cache` is what a request takes of this pool, where an engine keeps kinds of layers in pools of their own;
+    otherwise the reservation's cache, or nothing where `holds_cache` is false.
+    """
 
     name: str
     budget_bytes: int
     fixed_expected_bytes: int
     fixed_high_bytes: int
     holds_cache: bool = True
+    cache: CacheLayout | None = None
 
 
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     """What lies on the fullest GPU of a placement, and how requests fill the rest.
 
     `longest_tokens` is the engine's maximum length of one request, `most_requests` how many it ever runs at once (per
-    data-parallel copy), `budget_bytes` what it may fill in all. `reserves` are the figures that the engine's own
-    log will print, as a struct of the engine's module. `resident_cache_bytes` and `resident_state_bytes` are allocated
-    whatever requests come (llama.cpp's slots); pools count them as fixed. `offloaded`: a part computes in RAM.
+    data-parallel copy), `copies` how many caches share the requests beyond the layout's (attention data parallelism),
+    `budget_bytes` what it may fill in all. `reserves` are the figures that the engine's own log will print, as a struct
+    of the engine's module. `resident_cache_bytes` and `resident_state_bytes` are allocated whatever requests come
+    (llama.cpp's slots); pools count them as fixed. `offloaded`: a part computes in RAM.
     """
 
     weights: Band
@@ -42,4 +48,5 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     resident_cache_bytes: int = 0
     resident_state_bytes: int = 0
     offloaded: bool = False
+    copies: int = 1
     notices: tuple[Notice, ...] = ()

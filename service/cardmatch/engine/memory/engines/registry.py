@@ -15,19 +15,28 @@ from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
 from cardmatch.engine.memory.engines.lm_studio.reserve import reserve as reserve_lm_studio
 from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.ollama.reserve import reserve as reserve_ollama
+from cardmatch.engine.memory.engines.sglang.options import Sglang
+from cardmatch.engine.memory.engines.sglang.reserve import reserve as reserve_sglang
+from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
+from cardmatch.engine.memory.engines.tensorrt_llm.reserve import reserve as reserve_tensorrt_llm
+from cardmatch.engine.memory.engines.transformers.options import Transformers
+from cardmatch.engine.memory.engines.transformers.reserve import reserve as reserve_transformers
 from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.engines.vllm.reserve import reserve as reserve_vllm
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Reservation
 
-AnyEngine = Vllm | LlamaCpp | Ollama | LmStudio
+AnyEngine = Vllm | Sglang | TensorrtLlm | LlamaCpp | Ollama | LmStudio | Transformers
 
 _RESERVE: dict[type, Callable[[ServingJob, Any, Placement, MemoryCalibration], Reservation]] = {
     Vllm: reserve_vllm,
     LlamaCpp: reserve_llama_cpp,
     Ollama: reserve_ollama,
     LmStudio: reserve_lm_studio,
+    Sglang: reserve_sglang,
+    TensorrtLlm: reserve_tensorrt_llm,
+    Transformers: reserve_transformers,
 }
 
 
@@ -36,11 +45,11 @@ def reserve(job: ServingJob, engine: AnyEngine, placement: Placement, calibratio
     return _RESERVE[type(engine)](job, engine, placement, calibration)
 
 
-_LAYER_SPLIT = (LlamaCpp, Ollama, LmStudio)
+_LAYER_SPLIT = (LlamaCpp, Ollama, LmStudio, Transformers)
 
 
 def arranged(engine: AnyEngine, placement: Placement) -> Placement:
-    """*placement* as *engine* can use it: llama.cpp and its kin give whole layers to each GPU."""
+    """*placement* as *engine* can use it: llama.cpp, its kin and Transformers' device_map give whole layers to each."""
     layout = placement.layout
     if layout.tensor == 1 or not isinstance(engine, _LAYER_SPLIT):
         return placement

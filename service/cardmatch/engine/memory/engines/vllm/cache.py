@@ -10,11 +10,12 @@ from cardmatch.engine.memory.engines.vllm.groups import Plan, layout, plan
 from cardmatch.engine.memory.engines.vllm.pages import PageKind, PageSpec, page_specs
 from cardmatch.engine.memory.engines.vllm.settle import Settled
 from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.rank_cache import packed
 from cardmatch.engine.memory.speculation import SpeculativeMethod
 from cardmatch.engine.memory.weights import PipelineStage
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheRow, by_layer
-from cardmatch.engine.models.kv_formats import KvCache, KvFormat
+from cardmatch.engine.models.kv_formats import KvCache
 
 
 class Caching(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,17 +31,10 @@ class Caching(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def caching(job: ServingJob, settled: Settled, place: Layout, dtypes: StateDtypes, *, hybrid: bool) -> Caching:
-    """The caching of *job* on *place*; without *hybrid* management windows are charged at full length.
-
-    Models with an indexer keep their latents in vLLM's packed 8-bit layout wherever the cache is in 8 bits.
-    Source: vllm v0.33.0 model_executor/layers/attention/mla_attention.py.
-    """
-    kv_cache = job.kv_cache
-    if kv_cache in {KvFormat.FP8_E4M3, KvFormat.FP8_E5M2} and any(row.kind == "indexer" for row in job.cache_rows):
-        kv_cache = KvFormat.FP8_DS_MLA
+    """The caching of *job* on *place*; without *hybrid* management windows are charged at full length."""
     return Caching(
         settled=settled,
-        kv_cache=kv_cache,
+        kv_cache=packed(job.cache_rows, job.kv_cache),
         dtypes=dtypes,
         tensor=place.tensor,
         speculative_tokens=job.speculative.tokens if job.speculative else 0,

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
+from cardmatch.engine.memory.engines.versions import version_of
+
 
 class Sampler(StrEnum):
     """How the profiling run samples: `sorted` ranks the whole vocabulary of every request."""
@@ -37,18 +39,6 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     aligns_states: bool
     huge_batches: bool
     sampler: Sampler
-
-
-def version_of(text: str) -> tuple[int, int]:
-    """Major and minor of a version such as 0.20.2rc1."""
-    major, _, rest = text.partition(".")
-    digits = rest.split(".", 1)[0]
-    minor = ""
-    for character in digits:
-        if not character.isdigit():
-            break
-        minor += character
-    return int(major), int(minor or 0)
 
 
 @functools.lru_cache(maxsize=256)

@@ -8,12 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.memory.engines.versions import Version
 from cardmatch.engine.terms.units import Bytes, Count, Tokens
 
 CURRENT_VERSION = "0.33.0"
-Version = Annotated[
-    str, Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,3}([.a-z+-][0-9A-Za-z.+-]{0,24})?$(?!\n)", examples=["0.33.0"])
-]
 
 
 class MambaCacheMode(StrEnum):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import NamedTuple
 
+from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheKind, CacheRow
-from cardmatch.engine.models.kv_formats import KvCache, KvFormat, token_bytes
-from cardmatch.engine.models.linears import Split
-
-INDEXER_SCALE_TOKENS = 128
-_SCALE_BYTES = 4
+from cardmatch.engine.models.kv_formats import KvCache
 
 
 class PageKind(StrEnum):
@@ -77,29 +73,3 @@ def _spec(row: CacheRow, kv_cache: KvCache, dtypes: StateDtypes, tensor: int, sp
         source_tokens=row.fixed_tokens or 0,
         latent=row.kind in {CacheKind.MLA, CacheKind.INDEXER},
     )
-
-
-def rank_token_bytes(row: CacheRow, kv_cache: KvCache, tensor: int) -> int:
-    """Bytes of one token in one layer on one tensor rank: ranks beyond the number of heads hold copies.
-
-    An indexer keeps its keys in 8 bits with a scale per 128, whatever the format of the cache.
-    """
-    if row.kind is CacheKind.INDEXER:
-        return row.key_elements + -(-row.key_elements // INDEXER_SCALE_TOKENS) * _SCALE_BYTES
-    whole = token_bytes(row, kv_cache)
-    if row.split is not Split.KV_HEADS or tensor == 1:
-        return math.ceil(whole)
-    return math.ceil(whole * max(1, row.kv_heads // tensor) / row.kv_heads)
-
-
-def state_page_bytes(row: CacheRow, dtypes: StateDtypes, tensor: int, speculative_tokens: int = 0) -> int:
-    """Convolution and recurrent state of one sequence in one layer of a rank; drafts widen the convolution."""
-    convolution = -(-row.convolution_elements // tensor)
-    if speculative_tokens and row.convolution_taps:
-        convolution += convolution // row.convolution_taps * speculative_tokens
-    return convolution * dtypes.convolution_bytes + -(-row.recurrent_elements // tensor) * dtypes.recurrent_bytes
-
-
-def is_quantised(kv_cache: KvCache) -> bool:
-    """Whether keys and values take less than 16 bits."""
-    return kv_cache not in {KvFormat.AUTO, KvFormat.BF16, KvFormat.FP16, KvFormat.FP32}

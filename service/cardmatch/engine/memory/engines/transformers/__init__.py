@@ -1,0 +1,1 @@
+"""Hugging Face Transformers: weights and a cache that grows with each token, nothing reserved."""

@@ -1,0 +1,127 @@
+"""What a Transformers process takes: weights, the cache of its batch, one prefill, and the CUDA context."""
+
+from __future__ import annotations
+
+from cardmatch.engine.memory.bands import fitted_band, sure
+from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
+from cardmatch.engine.memory.calibration import MemoryCalibration, TransformersCalibration
+from cardmatch.engine.memory.engines.transformers.options import (
+    AttentionImplementation,
+    CacheImplementation,
+    Transformers,
+)
+from cardmatch.engine.memory.engines.transformers.reserves import TransformersReserves
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
+from cardmatch.engine.memory.reservation import Pool, Reservation
+from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages, rank_bytes
+from cardmatch.engine.memory.widths import widest
+from cardmatch.engine.models.architecture import Architecture, Attention
+from cardmatch.engine.models.cache import CacheKind, CacheRow, by_layer
+from cardmatch.engine.terms.band import Band, add
+
+_ACTIVATION_BYTES = 2
+FP8_BLOCK = "fp8_block"
+_SCORE_BYTES = 6
+"""Eager attention writes scores in 16 bits and their softmax in fp32."""
+
+
+def reserve(
+    job: ServingJob, options: Transformers, placement: Placement, calibration: MemoryCalibration
+) -> Reservation:
+    """What `generate` takes on the fullest GPU of *placement* for a batch of all concurrent requests.
+
+    The cache is contiguous and grows with each token: nothing is reserved and nothing is shared. Source: transformers
+    v5.24.0 cache_utils.py, DynamicCache; layers are dealt to the GPUs in order (device_map).
+    """
+    fitted = calibration.transformers
+    longest = job.context_tokens
+    stage, cache = _binding(job, placement)
+    weights = sure(stage.weights_bytes + _untied_head(job, placement))
+    activations = _activations(job, options, placement, fitted)
+    base = fitted_band(fitted.base_bytes, 1)
+    context = fitted_band(fitted.context_bytes, 1)
+    fixed = add(weights, activations, base, context)
+    budget = placement.device.memory_bytes - placement.occupied_bytes
+    share = -(-job.concurrency // placement.layout.data)
+    mean = longest if options.cache_implementation is CacheImplementation.STATIC else job.mean_tokens
+    held = weights.expected_bytes + base.expected_bytes + cache.total_bytes(share, mean)
+    return Reservation(
+        weights=weights,
+        activations=activations,
+        overhead=add(base, context),
+        cache=cache,
+        pools=(
+            Pool(
+                name="device_memory",
+                budget_bytes=budget,
+                fixed_expected_bytes=fixed.expected_bytes,
+                fixed_high_bytes=fixed.high_bytes,
+            ),
+        ),
+        longest_tokens=longest,
+        most_requests=1 << 30,
+        budget_bytes=budget,
+        reserves=TransformersReserves(
+            version=options.version,
+            model_bytes=weights.expected_bytes,
+            kv_cache_bytes=cache.total_bytes(share, mean),
+            held_bytes=held,
+            process_bytes=held + activations.expected_bytes + context.expected_bytes,
+        ),
+    )
+
+
+def _binding(job: ServingJob, placement: Placement) -> tuple[PipelineStage, CacheLayout]:
+    """The stage with the most weights and cache together."""
+    found = pipeline_stages(job.sums, job.architecture.layer_order, placement.layout)
+    only = len(found) == 1
+    stages = []
+    for stage in found:
+        rows = job.cache_rows if only else by_layer(job.architecture, range(stage.start, stage.start + stage.layers))
+        cache = CacheLayout(terms=tuple(_term(row, job, placement.layout.tensor) for row in rows))
+        stages.append((stage, cache))
+    return max(
+        stages, key=lambda each: each[0].weights_bytes + job.concurrency * each[1].request_bytes(job.mean_tokens)
+    )
+
+
+def _untied_head(job: ServingJob, placement: Placement) -> int:
+    """The fine-grained FP8 loader keeps a tied head as a copy of its own (Qwen3 speed benchmark: 0.6B to 4B)."""
+    return rank_bytes(job.sums.tied, placement.layout) if job.checkpoint.format == FP8_BLOCK else 0
+
+
+def _term(row: CacheRow, job: ServingJob, tensor: int) -> CacheTerm:
+    """Chunked and sliding layers keep their window; everything is stored token by token."""
+    if row.kind in {CacheKind.LINEAR, CacheKind.MAMBA}:
+        state = row.layers * state_page_bytes(row, job.architecture.state, tensor)
+        return CacheTerm(fixed_bytes=state, state_bytes=state)
+    each = row.layers * rank_token_bytes(row, job.kv_cache, tensor)
+    if row.fixed_tokens is not None:
+        return CacheTerm(fixed_bytes=each * row.fixed_tokens)
+    return CacheTerm(bytes_per_token=-(-each // row.tokens_per_entry), cap_tokens=row.window_tokens)
+
+
+def _activations(
+    job: ServingJob, options: Transformers, placement: Placement, calibration: TransformersCalibration
+) -> Band:
+    """The widest layer over the prompts of the batch, and with eager attention its scores."""
+    prompt = options.prompt_tokens or max(1, job.mean_tokens // 2)
+    batch = -(-job.concurrency // placement.layout.data)
+    units = batch * prompt * widest(job.widths, placement.layout.tensor) * _ACTIVATION_BYTES
+    if options.attn_implementation is AttentionImplementation.EAGER:
+        units += batch * prompt * prompt * _heads(job.architecture) * _SCORE_BYTES
+    return fitted_band(calibration.forward_widths, units)
+
+
+def _heads(architecture: Architecture) -> int:
+    return max(
+        (
+            block.query_heads
+            for group in architecture.layer_groups
+            for block in group.blocks
+            if isinstance(block, Attention)
+        ),
+        default=1,
+    )
