@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from cardmatch.http.door import Door
+from cardmatch.http.patience import Patience
 from cardmatch.settings import Settings
 from tests.http.asking import JSON, ask, post
 from tests.http.sample import ASK, door
@@ -55,7 +56,7 @@ def test_a_client_that_goes_away_is_not_answered(sample: Door, before: int) -> N
 def test_a_body_that_does_not_arrive_in_time_is_refused(first: bytes | None) -> None:
     """A client that stops in the middle of its body gets 408, not a connection for ever."""
     app = door(Settings(body_read_timeout_seconds=1))
-    app._direct["/ask"]._seconds = 0.02  # type: ignore[attr-defined] # shorter than a setting may be
+    app._direct["/ask"]._patience = Patience(0.02, 0.02)  # type: ignore[attr-defined] # shorter than a setting may be
 
     async def stalled() -> list[int]:
         statuses: list[int] = []

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from cardmatch.http.patience import Patience, TooSlow
 from cardmatch.http.problems import Refused
 from cardmatch.text.problem import ProblemType
 
@@ -17,6 +18,10 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 
+class Disconnected(Exception):  # noqa: N818 - what happened, not an error of ours
+    """The client went away before its request was complete."""
+
+
 def header(scope: Scope, name: bytes) -> str:
     """The first header called *name* (lower case), or an empty string."""
     for key, value in scope["headers"]:
@@ -26,50 +31,41 @@ def header(scope: Scope, name: bytes) -> str:
     return ""
 
 
-async def read_body(receive: Receive, declared: bytes, limit: int, seconds: float) -> bytes:
-    """The whole body of at most *limit* bytes, sent within *seconds*; *declared* is its Content-Length, if any.
+async def read_body(receive: Receive, declared: bytes, limit: int, patience: Patience) -> bytes:
+    """The whole body of at most *limit* bytes; *declared* is its Content-Length, if any.
 
     Raises Refused: too_large without reading on, or too_slow; and Disconnected where nobody is left to answer.
     """
     if declared.isdigit() and int(declared) > limit:
         raise Refused(ProblemType.TOO_LARGE, limit_bytes=limit)
-    message = await _received(receive, seconds)
-    if not message.get("more_body", False):
-        body: bytes = message.get("body", b"")
-        return _within(body, limit)
-    return await _rest(receive, message.get("body", b""), limit, seconds)
+    try:
+        message = await patience.wait(receive())
+        if not message.get("more_body"):
+            return _within(_part(message), limit)
+        return await _rest(receive, _part(message), limit, patience)
+    except TooSlow:
+        raise Refused(ProblemType.TOO_SLOW) from None
 
 
-async def _rest(receive: Receive, first: bytes, limit: int, seconds: float) -> bytes:
+async def _rest(receive: Receive, first: bytes, limit: int, patience: Patience) -> bytes:
     parts, size, more = [first], len(first), True
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while more:
-        message = await _received(receive, end - loop.time())
-        parts.append(message.get("body", b""))
+    since = asyncio.get_running_loop().time()
+    while more and size <= limit:
+        message = await patience.wait(receive(), since)
+        parts.append(_part(message))
         size += len(parts[-1])
-        if size > limit:
-            raise Refused(ProblemType.TOO_LARGE, limit_bytes=limit)
         more = message.get("more_body", False)
     return _within(b"".join(parts), limit)
+
+
+def _part(message: Message) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    body: bytes = message.get("body", b"")
+    return body
 
 
 def _within(body: bytes, limit: int) -> bytes:
     if len(body) > limit:
         raise Refused(ProblemType.TOO_LARGE, limit_bytes=limit)
     return body
-
-
-async def _received(receive: Receive, seconds: float) -> Message:
-    try:
-        async with asyncio.timeout(seconds):
-            message = await receive()
-    except TimeoutError:
-        raise Refused(ProblemType.TOO_SLOW) from None
-    if message["type"] == "http.disconnect":
-        raise Disconnected
-    return message
-
-
-class Disconnected(Exception):  # noqa: N818 - what happened, not an error of ours
-    """The client went away before its request was complete."""

@@ -13,6 +13,7 @@ from cardmatch.engine.terms.fault import Invalid
 from cardmatch.http.asgi import Disconnected, Receive, Scope, Send, read_body
 from cardmatch.http.decode import decode_body, spoken_language
 from cardmatch.http.operation import Operation, World
+from cardmatch.http.patience import Patience
 from cardmatch.http.problems import Refused, refusal
 from cardmatch.http.respond import answer_headers, refuse, send_whole
 from cardmatch.text.language import choose_language
@@ -26,13 +27,13 @@ _JSON = b"application/json"
 class Post:
     """The ASGI application of one operation that takes a body."""
 
-    def __init__(self, operation: Operation, world: World, body_seconds: float) -> None:
-        """Answer *operation* from what *world* returns at the time; bodies must arrive within *body_seconds*."""
+    def __init__(self, operation: Operation, world: World, patience: Patience) -> None:
+        """Answer *operation* from what *world* returns at the time, with *patience* for bodies that are slow."""
         self._answer = operation.answer
         self._limit = operation.limit_bytes
         self._decoder = msgspec.json.Decoder(operation.takes)
         self._world = world
-        self._seconds = body_seconds
+        self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. What is wrong with it becomes a problem; mistakes of ours pass through."""
@@ -40,7 +41,7 @@ class Post:
         try:
             media, length, accept = _headers(scope)
             _check_media(media)
-            raw = await read_body(receive, length, self._limit, self._seconds)
+            raw = await read_body(receive, length, self._limit, self._patience)
             request = decode_body(raw, self._decoder)
             language = choose_language(accept, request.language)
             body = _encode(self._answer(self._world(), request, language))

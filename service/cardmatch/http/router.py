@@ -21,6 +21,7 @@ from cardmatch.http.get import Get
 from cardmatch.http.health import probes
 from cardmatch.http.operation import Operation, World
 from cardmatch.http.pages import PAGES
+from cardmatch.http.patience import Patience
 from cardmatch.http.post import Post
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Refused, problem
 from cardmatch.settings import Settings
@@ -32,7 +33,8 @@ Lifespan = Callable[[Litestar], AbstractAsyncContextManager[Any]]
 
 def build(operations: Sequence[Operation], world: World, settings: Settings, lifespan: Sequence[Lifespan] = ()) -> Door:
     """The ASGI application that serves *operations*, each request from what *world* returns for it."""
-    served = [(operation, _app(operation, world, settings)) for operation in operations]
+    patience = Patience(settings.body_read_timeout_seconds)
+    served = [(operation, _app(operation, world, patience)) for operation in operations]
     router = Litestar(
         [*(_handler(operation, app) for operation, app in served), *probes(world), *PAGES, _openapi(operations)],
         exception_handlers={HTTPException: _on_http, Exception: _on_mistake},
@@ -44,9 +46,9 @@ def build(operations: Sequence[Operation], world: World, settings: Settings, lif
     return Door(router, direct, settings.log_slower_than_seconds)
 
 
-def _app(operation: Operation, world: World, settings: Settings) -> App:
+def _app(operation: Operation, world: World, patience: Patience) -> App:
     if operation.method == "POST":
-        return Post(operation, world, settings.body_read_timeout_seconds)
+        return Post(operation, world, patience)
     return Get(operation, world)
 
 

@@ -1,0 +1,1 @@
+"""What the service costs: engine time, server CPU per request beside a bare echo, memory, start-up."""

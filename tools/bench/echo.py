@@ -1,0 +1,24 @@
+"""A bare ASGI application that sends a body back: what any service on this server pays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Echo the body as JSON; lifespan is agreed to."""
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
