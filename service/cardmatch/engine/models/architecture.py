@@ -39,12 +39,19 @@ class CacheOwner(StrEnum):
     NONE = "none"
 
 
+class Indexer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The small attention that picks the tokens of a sparse layer (DeepSeek-V3.2): its keys are cached too."""
+
+    heads: Size
+    head_size: Size
+
+
 class Attention(Block, tag="attention", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Softmax attention: multi-head, multi-query or grouped-query; full, sliding or chunked.
 
     `cache: shared` reads another layer's cache and has no key and value projections (Gemma 3n/4); `cache: none` is an
     encoder. `keys_are_values` has one projection for both (Gemma 4), cached twice. `output_gate` doubles the query
-    projection (Qwen3-Next).
+    projection (Qwen3-Next). An `indexer` picks the blocks that a query sees (MiniMax-M3).
     """
 
     query_heads: Size
@@ -56,17 +63,14 @@ class Attention(Block, tag="attention", frozen=True, kw_only=True, forbid_unknow
     cache: CacheOwner = CacheOwner.OWN
     keys_are_values: bool = False
     output_gate: bool = False
-
-
-class Indexer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The small attention that picks the tokens of a sparse layer (DeepSeek-V3.2): its keys are cached too."""
-
-    heads: Size
-    head_size: Size
+    indexer: Indexer | None = None
 
 
 class LatentAttention(Block, tag="mla", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Multi-head latent attention: one latent of `kv_rank + rope_head_size` elements per token, for all heads."""
+    """Multi-head latent attention: one latent of `kv_rank + rope_head_size` elements per token, for all heads.
+
+    `output_gate` adds a projection as wide as the values (Kimi-K3).
+    """
 
     heads: Size
     kv_rank: Size
@@ -74,6 +78,7 @@ class LatentAttention(Block, tag="mla", frozen=True, kw_only=True, forbid_unknow
     rope_head_size: Size
     value_head_size: Size
     query_rank: Size | None = None
+    output_gate: bool = False
     indexer: Indexer | None = None
 
 
@@ -113,7 +118,9 @@ class LinearAttention(Block, tag="linear", frozen=True, kw_only=True, forbid_unk
     key_head_size: Size
     value_head_size: Size
     convolution_width: SizeOrZero = 0
-    gate_rank: Annotated[Size | None, Meta(description="Rank of KDA's gates; absent: the value head size.")] = None
+    full_rank_gate: Annotated[
+        bool, Meta(description="Whether KDA's output gate is one matrix, not two of low rank.")
+    ] = False
 
 
 class Mamba(Block, tag="mamba", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -102,16 +102,15 @@ def _nothing(_: Any) -> tuple[CacheRow, ...]:
 def _attention(block: Attention) -> tuple[CacheRow, ...]:
     if block.cache is not CacheOwner.OWN:
         return ()
-    return (
-        CacheRow(
-            kind=_OF_SPAN[block.span],
-            layers=1,
-            key_elements=block.kv_heads * block.head_size,
-            value_elements=block.kv_heads * (block.value_head_size or block.head_size),
-            kv_heads=block.kv_heads,
-            window_tokens=block.window_tokens,
-        ),
+    row = CacheRow(
+        kind=_OF_SPAN[block.span],
+        layers=1,
+        key_elements=block.kv_heads * block.head_size,
+        value_elements=block.kv_heads * (block.value_head_size or block.head_size),
+        kv_heads=block.kv_heads,
+        window_tokens=block.window_tokens,
     )
+    return row, *_indexer(block.indexer)
 
 
 def _indexer(indexer: Indexer | None, tokens_per_entry: int = 1) -> tuple[CacheRow, ...]:

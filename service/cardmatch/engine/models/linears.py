@@ -90,10 +90,14 @@ def _attention(block: Attention, hidden: int) -> tuple[Linear, ...]:
     output = Linear("o_proj", block.query_heads * value_size, hidden)
     if block.cache is CacheOwner.SHARED:
         return query, output
-    key = Linear("k_proj", hidden, block.kv_heads * block.head_size, Split.KV_HEADS)
-    if block.keys_are_values:
-        return query, key, output
-    return query, key, Linear("v_proj", hidden, block.kv_heads * value_size, Split.KV_HEADS), output
+    parts = [query, Linear("k_proj", hidden, block.kv_heads * block.head_size, Split.KV_HEADS)]
+    if not block.keys_are_values:
+        parts.append(Linear("v_proj", hidden, block.kv_heads * value_size, Split.KV_HEADS))
+    if block.indexer:
+        size = block.indexer.head_size
+        parts.append(Linear("indexer.q_proj", hidden, block.indexer.heads * size, Split.REPLICATED))
+        parts.append(Linear("indexer.k_proj", hidden, size, Split.REPLICATED))
+    return *parts, output
 
 
 def _latent(block: LatentAttention, hidden: int) -> tuple[Linear, ...]:
@@ -112,6 +116,8 @@ def _latent(block: LatentAttention, hidden: int) -> tuple[Linear, ...]:
         Linear("kv_b_proj", block.kv_rank, block.heads * (block.no_rope_head_size + block.value_head_size)),
         Linear("o_proj", block.heads * block.value_head_size, hidden),
     ]
+    if block.output_gate:
+        parts.append(Linear("g_proj", hidden, block.heads * block.value_head_size))
     if block.indexer:
         index = block.indexer
         seen = block.query_rank or hidden
@@ -154,19 +160,28 @@ def _linear(block: LinearAttention, hidden: int) -> tuple[Linear, ...]:
         return Linear("in_proj_qkvz", hidden, 2 * keys + 2 * values), gates, output
     if block.variant is LinearKind.LIGHTNING:
         return Linear("qkv_proj", hidden, 2 * keys + values), Linear("output_gate", hidden, values), output
-    rank = block.gate_rank or block.value_head_size
-    low_rank = tuple(
-        Linear(role, *shape, part=PartKind.GATE)
-        for role, shape in (
-            ("f_a_proj", (hidden, rank)),
-            ("f_b_proj", (rank, keys)),
-            ("b_proj", (hidden, block.value_heads)),
-            ("g_a_proj", (hidden, rank)),
-            ("g_b_proj", (rank, values)),
-        )
+    return *_delta(block, hidden), output
+
+
+def _delta(block: LinearAttention, hidden: int) -> tuple[Linear, ...]:
+    """Kimi-Linear's KDA: queries, keys, values, and gates through rank-`head` pairs."""
+    keys, values = block.key_heads * block.key_head_size, block.value_heads * block.value_head_size
+    rank, gate = block.value_head_size, PartKind.GATE
+    low_rank = [
+        Linear("f_a_proj", hidden, rank, part=gate),
+        Linear("f_b_proj", rank, keys, part=gate),
+        Linear("b_proj", hidden, block.value_heads, part=gate),
+    ]
+    if block.full_rank_gate:
+        low_rank.append(Linear("g_proj", hidden, values))
+    else:
+        low_rank += [Linear("g_a_proj", hidden, rank, part=gate), Linear("g_b_proj", rank, values, part=gate)]
+    return (
+        Linear("q_proj", hidden, keys),
+        Linear("k_proj", hidden, keys),
+        Linear("v_proj", hidden, values),
+        *low_rank,
     )
-    queries = Linear("q_proj", hidden, keys), Linear("k_proj", hidden, keys), Linear("v_proj", hidden, values)
-    return *queries, *low_rank, output
 
 
 def _mamba(block: Mamba, hidden: int) -> tuple[Linear, ...]:

@@ -1,0 +1,1 @@
+"""Hugging Face config.json: what its keys say about a model, dialect by dialect."""

@@ -1,0 +1,105 @@
+"""One minimal config of each model_type gives the published parameters, cache and state."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from cardmatch.engine.models.cache import CacheKind, by_layer
+from cardmatch.engine.models.config.dialects import Dialects
+from cardmatch.engine.models.config.read import read_config
+from cardmatch.engine.models.parameters import parameters
+from cardmatch.engine.terms.fault import FaultCode, Invalid
+
+
+def test_a_config_has_the_parameters_that_were_published(minimal: dict[str, Any], dialects: Dialects) -> None:
+    """Totals are those of a meta-device build or of the published tensors, MTP layers apart and towers included."""
+    if minimal["refused"]:
+        with pytest.raises(Invalid):
+            read_config(minimal["config"], dialects)
+        return
+    architecture = read_config(minimal["config"], dialects)
+    if minimal["parameters"] is not None:
+        assert parameters(architecture).total == pytest.approx(minimal["parameters"], rel=1e-3)
+
+
+def test_a_config_has_the_cache_that_was_published(minimal: dict[str, Any], dialects: Dialects) -> None:
+    """Bytes per token with and without a window, and state per sequence, in 16 bits and fp32 as the table has them."""
+    if minimal["refused"] or minimal["kv_bytes_per_token_full"] is None:
+        return
+    growing = windowed = state = 0.0
+    for row in by_layer(read_config(minimal["config"], dialects)):
+        state += row.layers * (2 * row.convolution_elements + 4 * row.recurrent_elements)
+        if row.kind is CacheKind.INDEXER or row.fixed_tokens:
+            continue
+        size = 2 * row.layers * row.elements / row.tokens_per_entry
+        windowed += size if row.window_tokens else 0
+        growing += 0 if row.window_tokens else size
+    assert int(growing) == minimal["kv_bytes_per_token_full"]
+    assert windowed == minimal["kv_bytes_per_token_sliding"]
+    assert state == minimal["state_bytes_per_sequence"]
+
+
+def test_a_config_is_read_within_a_millisecond(minimal: dict[str, Any], dialects: Dialects) -> None:
+    """The best of several readings counts, in processor time: other work on the machine is not the reader's."""
+    if minimal["refused"]:
+        return
+    times = []
+    for _ in range(7):
+        started = time.process_time_ns()
+        read_config(minimal["config"], dialects)
+        times.append(time.process_time_ns() - started)
+    assert min(times) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("config", "code", "pointer"),
+    [
+        ({}, FaultCode.UNKNOWN_ARCHITECTURE, "/model_type"),
+        ({"model_type": "never_heard_of"}, FaultCode.UNKNOWN_ARCHITECTURE, "/model_type"),
+        ({"model_type": ["llama"]}, FaultCode.WRONG_TYPE, "/model_type"),
+        ({"model_type": "llama", "num_hidden_layers": "32"}, FaultCode.WRONG_TYPE, "/num_hidden_layers"),
+        ({"model_type": "llama", "hidden_size": True}, FaultCode.WRONG_TYPE, "/hidden_size"),
+        ({"model_type": "llama", "hidden_size": -1}, FaultCode.TOO_SMALL, "/hidden_size"),
+        ({"model_type": "llama", "vocab_size": 10**30}, FaultCode.TOO_LARGE, "/vocab_size"),
+        ({"model_type": "llama", "num_key_value_heads": 0}, FaultCode.TOO_SMALL, "/num_key_value_heads"),
+        ({"model_type": "llama", "num_key_value_heads": 5}, FaultCode.NOT_DIVISIBLE, "/num_attention_heads"),
+        ({"model_type": "llama", "num_attention_heads": 31}, FaultCode.NOT_DIVISIBLE, "/hidden_size"),
+        ({"model_type": "llama", "head_dim": 4096}, FaultCode.CONTRADICTION, "/head_dim"),
+        ({"model_type": "gemma3_text", "layer_types": ["full_attention"]}, FaultCode.CONTRADICTION, "/layer_types"),
+        ({"model_type": "gemma3_text", "layer_types": ["full"] * 26}, FaultCode.WRONG_VALUE, "/layer_types/0"),
+        ({"model_type": "gemma3_text", "layer_types": {}}, FaultCode.WRONG_TYPE, "/layer_types"),
+        ({"model_type": "mixtral", "num_experts_per_tok": 9}, FaultCode.CONTRADICTION, "/num_experts_per_tok"),
+        ({"model_type": "gemma3", "text_config": []}, FaultCode.WRONG_TYPE, "/text_config"),
+        (
+            {"model_type": "gemma3", "text_config": {"hidden_size": 0}},
+            FaultCode.TOO_SMALL,
+            "/text_config/hidden_size",
+        ),
+    ],
+)
+def test_a_wrong_key_is_named(config: dict[str, Any], code: FaultCode, pointer: str, dialects: Dialects) -> None:
+    """A config that cannot be right is refused with the pointer of the key that is wrong."""
+    with pytest.raises(Invalid) as refused:
+        read_config(config, dialects)
+    (fault,) = refused.value.faults
+    assert (fault.code, fault.pointer) == (code, pointer)
+
+
+def test_absent_and_null_differ_where_the_class_tells_them_apart(dialects: Dialects) -> None:
+    """Without `q_lora_rank` DeepSeek-V2's class compresses queries, with null it does not."""
+    base = {"model_type": "deepseek_v2", "num_experts_per_tok": 6}
+    absent, null = (read_config(config, dialects) for config in (base, {**base, "q_lora_rank": None}))
+    ranks = [each.layer_groups[0].blocks[0].query_rank for each in (absent, null)]  # type: ignore[union-attr]
+    assert ranks == [1536, None]
+
+
+def test_qwen2_windows_are_off_unless_they_are_switched_on(dialects: Dialects) -> None:
+    """Qwen2 files name a `sliding_window` that only `use_sliding_window` turns on, from `max_window_layers` on."""
+    base = {"model_type": "qwen2", "sliding_window": 4096, "max_window_layers": 28}
+    (off,) = by_layer(read_config(base, dialects))
+    on = by_layer(read_config({**base, "use_sliding_window": True}, dialects))
+    assert off.kind is CacheKind.FULL
+    assert {row.kind: row.layers for row in on} == {CacheKind.FULL: 28, CacheKind.SLIDING: 4}
