@@ -22,7 +22,7 @@ def test_the_snapshot_is_described() -> None:
 def test_every_providers_freshness_is_told() -> None:
     """One feed for each provider with offers, with the days between which they were read."""
     feeds = show_catalogue(WORLD, CatalogueQuery()).feeds
-    assert [feed.provider for feed in feeds] == sorted({offer.provider for offer in WORLD.offers.values()})
+    assert {feed.provider for feed in feeds} == {offer.provider for offer in WORLD.offers.values()}
     assert {feed.outcome for feed in feeds} == {FeedOutcome.BUNDLED}
 
 

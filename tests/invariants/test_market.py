@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 
+from cardmatch.catalogue.feed import key_of
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import AsOfKind, Offer, OfferLink, PriceKind, Tier
@@ -84,13 +85,12 @@ def test_a_providers_facts_have_sources(provider: Provider) -> None:
     assert provider.company_country is None or provider.company_country in WORLD.countries
 
 
-@each_provider
-def test_every_provider_with_offers_has_a_feed(provider: Provider) -> None:
-    """The feed counts the offers and spans their days."""
-    rows = [offer for offer in OFFERS if offer.provider == provider.id]
-    feeds = [feed for feed in WORLD.feeds if feed.provider == provider.id]
-    assert len(feeds) == bool(rows)
-    for feed in feeds:
+def test_every_offer_belongs_to_one_feed() -> None:
+    """A feed counts its offers, spans their days, and no offer is without one."""
+    assert sum(feed.offers for feed in WORLD.feeds) == len(OFFERS)
+    assert len({key_of(feed) for feed in WORLD.feeds}) == len(WORLD.feeds)
+    for feed in WORLD.feeds:
+        rows = [offer for offer in OFFERS if key_of(offer) == key_of(feed)]
         assert feed.offers == len(rows)
         assert feed.oldest_as_of == min(row.as_of for row in rows)
         assert feed.newest_as_of == max(row.as_of for row in rows)

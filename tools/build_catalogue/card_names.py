@@ -21,6 +21,8 @@ def build(shared: pathlib.Path) -> dict[str, bytes]:
             cards = candidates(entry)
             if meant.setdefault(key(spelling), cards) != cards:
                 raise ValueError(f"{spelling!r} means {cards}, but its key already means {meant[key(spelling)]}")
+    for spelling, cards in forms(read_json(shared / "cards.json")["cards"]).items():
+        meant.setdefault(spelling, cards)
     head = {
         "as_of": read_json(shared / "cards.json")["generated"],
         "sources": source["_sources"],
@@ -28,6 +30,16 @@ def build(shared: pathlib.Path) -> dict[str, bytes]:
     }
     rows = ({"key": name, "cards": cards} for name, cards in sorted(meant.items()))
     return {"card_names.json": one_row_a_line(head, "names", rows)}
+
+
+def forms(cards: list[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """A card's id without its memory, such as `a100-pcie`, means every size of that form."""
+    meant: dict[str, tuple[str, ...]] = {}
+    for card in cards:
+        form, dash, size = card["id"].rpartition("-")
+        if dash and size == str(card["memory_gb"]) and "-" in form:
+            meant[key(form)] = (*meant.get(key(form), ()), card["id"])
+    return meant
 
 
 def candidates(entry: dict[str, Any]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cardmatch.catalogue.feed import FeedOutcome, by_provider, feed
+from cardmatch.catalogue.feed import FeedOutcome, by_feed, feed
 from cardmatch.catalogue.snapshot import CardName, NameKey, Snapshot
 from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.money.amounts import Day
@@ -67,8 +67,7 @@ def bundled_snapshot() -> Snapshot:
         offers=tuple(offers),
         providers=providers.providers,
         feeds=tuple(
-            feed(provider, rows, importer="bundled", outcome=FeedOutcome.BUNDLED)
-            for provider, rows in by_provider(offers).items()
+            feed(key, rows, importer="bundled", outcome=FeedOutcome.BUNDLED) for key, rows in by_feed(offers).items()
         ),
         countries=countries.countries,
         country_sources={group: "; ".join(texts) for group, texts in countries.sources.items()},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from enum import StrEnum
-from itertools import groupby
 from typing import Annotated
 
 import msgspec
@@ -12,6 +12,9 @@ from msgspec import Meta
 
 from cardmatch.engine.money.amounts import Day, ProviderId
 from cardmatch.engine.money.offer import Offer
+
+FeedKey = tuple[str, str | None]
+"""A provider, and the broker that resells it (None for its own offers)."""
 
 
 class FeedOutcome(StrEnum):
@@ -23,9 +26,10 @@ class FeedOutcome(StrEnum):
 
 
 class Feed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One provider's offers: how many, how many with a price, read between which days, and by which importer."""
+    """One provider's offers, its own or those that a broker resells: how many, how many with a price, and how old."""
 
     provider: ProviderId
+    broker: ProviderId | None = None
     importer: Annotated[str, Meta(min_length=1, max_length=40)]
     outcome: FeedOutcome
     offers: Annotated[int, Meta(ge=0, le=10**6)]
@@ -37,7 +41,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def feed(
-    provider: str,
+    key: FeedKey,
     offers: Iterable[Offer],
     *,
     importer: str,
@@ -45,11 +49,12 @@ def feed(
     refreshed_on: Day | None = None,
     problem: str | None = None,
 ) -> Feed:
-    """The feed of *provider* over its *offers*."""
+    """The feed called *key* over its *offers*."""
     rows = tuple(offers)
     days = [row.as_of for row in rows]
     return Feed(
-        provider=provider,
+        provider=key[0],
+        broker=key[1],
         importer=importer,
         outcome=outcome,
         offers=len(rows),
@@ -61,7 +66,14 @@ def feed(
     )
 
 
-def by_provider(offers: Iterable[Offer]) -> dict[str, tuple[Offer, ...]]:
-    """The offers of each provider, in their order."""
-    ordered = sorted(offers, key=lambda row: row.provider)
-    return {provider: tuple(rows) for provider, rows in groupby(ordered, key=lambda row: row.provider)}
+def key_of(row: Offer | Feed) -> FeedKey:
+    """Which feed an offer belongs to, or which a feed is."""
+    return row.provider, row.broker
+
+
+def by_feed(offers: Iterable[Offer]) -> dict[FeedKey, tuple[Offer, ...]]:
+    """The offers of each feed, in their order; feeds by provider, its own before those of brokers."""
+    rows: defaultdict[FeedKey, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        rows[key_of(offer)].append(offer)
+    return {key: tuple(rows[key]) for key in sorted(rows, key=lambda key: (key[0], key[1] or ""))}

@@ -45,7 +45,7 @@ def resolve_name(
     if not cards:
         raise Invalid(_unknown(world, named.name))
     sized = _of_size(cards, said_gb, None) if said_gb is not None else cards
-    sized = _of_size(sized, memory_gb, memory_bytes)
+    sized = _of_size(sized, memory_gb, memory_bytes) or _sibling(world, named.name, memory_gb)
     if not sized:
         raise Invalid(_conflict(name, cards))
     card, profile = _of_profile(name, sized, named.mig)
@@ -81,6 +81,12 @@ def _candidates(world: World, name: str) -> tuple[tuple[Card, ...], float | None
     return tuple(world.cards[card_id] for card_id in found), None if sized else memory_gb
 
 
+def _sibling(world: World, name: str, memory_gb: float | None) -> tuple[Card, ...]:
+    """The cards called *name* with that size behind it: `A100-SXM4` is the 40 GB card, unless 80 GB are spoken of."""
+    found = world.card_names.get(f"{key(without_words(name))}{round(memory_gb)}gb", ()) if memory_gb else ()
+    return tuple(world.cards[card_id] for card_id in found)
+
+
 def _of_size(cards: tuple[Card, ...], memory_gb: float | None, memory_bytes: int | None) -> tuple[Card, ...]:
     """The cards whose memory comes nearest to the size, and near enough to be called the same."""
     if memory_gb is None and memory_bytes is None:
@@ -93,12 +99,16 @@ def _of_size(cards: tuple[Card, ...], memory_gb: float | None, memory_bytes: int
 
 
 def _distance(card: Card, memory_gb: float | None, memory_bytes: int | None) -> float:
-    """How far off the size is, relative to the nearest of the figures that the card is known by."""
+    """How far off the size is, relative to the nearest of the figures that the card is known by.
+
+    A size in gigabytes may be the marketed one, or GiB that a driver or an engine printed.
+    """
+    seen = (card.visible.expected_bytes if card.visible else None, card.usable_bytes, card.usable_with_ecc_bytes)
+    printed = [float(size) for size in seen if size] or [float(card.memory_gb * GIB)]
     if memory_bytes is not None:
-        seen = (card.visible.expected_bytes if card.visible else None, card.usable_bytes, card.usable_with_ecc_bytes)
-        sizes = [size for size in seen if size] or [card.memory_gb * GIB]
-        return min(abs(memory_bytes - size) / size for size in sizes)
-    return abs((memory_gb or 0.0) - card.memory_gb) / card.memory_gb
+        return min(abs(memory_bytes - size) / size for size in printed)
+    sizes = [float(card.memory_gb), *(size / GIB for size in printed)]
+    return min(abs((memory_gb or 0.0) - size) / size for size in sizes)
 
 
 def _of_profile(name: str, cards: tuple[Card, ...], mig: str | None) -> tuple[Card, MigProfile | None]:
