@@ -38,7 +38,7 @@ def test_list_and_spot_rows_become_one_offer() -> None:
 
 
 def test_a_name_that_lost_its_form_stays_open() -> None:
-    """gpuhunt calls PCIe and SXM alike, so an offer without a telling instance name has candidates."""
+    """Gpuhunt calls PCIe and SXM alike, so an offer without a telling instance name has candidates."""
     (offer,), _ = judged("runpod", b",EU-RO-1,2.9,16,180,1,H100,80,False,,nvidia\n")
     assert offer.card is None
     assert offer.card_candidates is not None

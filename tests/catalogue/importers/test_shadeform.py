@@ -55,7 +55,9 @@ def test_cents_become_dollars_in_every_region() -> None:
         ("us-central-1", "US", 2.1),
         ("montreal-canada-2", "CA", 2.1),
     }
-    assert {(offer.card, offer.broker, offer.provider) for offer in offers} == {("rtx-a6000", "shadeform", "hyperstack")}
+    assert {(offer.card, offer.broker, offer.provider) for offer in offers} == {
+        ("rtx-a6000", "shadeform", "hyperstack")
+    }
 
 
 def test_the_type_names_the_form_and_the_count() -> None:

@@ -66,7 +66,8 @@ def test_a_card_with_twice_its_memory_is_refused() -> None:
 def test_one_price_for_two_cards_belongs_to_neither() -> None:
     """Vast's bucket “A100_SXM4” holds 40 and 80 GB cards at one median."""
     rows = [
-        f'1x-A100_SXM4-32-65536,A100,1,32,64.0,{info("A100", mib)},0.93,0.00,"Bavaria, DE, EU"' for mib in (40960, 81920)
+        f'1x-A100_SXM4-32-65536,A100,1,32,64.0,{info("A100", mib)},0.93,0.00,"Bavaria, DE, EU"'
+        for mib in (40960, 81920)
     ]
     assert reasons("vast", *rows) == [RejectReason.PRICE_SHARED_BY_CARDS] * 2
     assert one_offer("vast", rows[1]).card == "a100-sxm-80"
@@ -74,7 +75,9 @@ def test_one_price_for_two_cards_belongs_to_neither() -> None:
 
 def test_gigabytes_in_the_mebibyte_column_are_understood() -> None:
     """RunPod writes `SizeInMiB: 80`; its spot price repeats the list price; its zones become one offer."""
-    head = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Region,SpotPrice,Price,AvailabilityZone,GpuInfo"
+    head = (
+        "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Region,SpotPrice,Price,AvailabilityZone,GpuInfo"
+    )
     rows = [
         f"2x_A100-80GB_SECURE,A100-80GB,2.0,16.0,234.0,IS,2.78,2.78,EUR-IS-{zone},{info('A100 PCIe', 80, 2)}"
         for zone in (1, 2)
@@ -95,7 +98,9 @@ def test_a_broker_stands_beside_the_provider() -> None:
 
 def test_list_and_spot_in_two_rows_become_one_offer() -> None:
     """Prime Intellect's `_SPOT` twin carries the spot price; its memory total grows with the square of the count."""
-    head = "InstanceType,UpstreamCloudId,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Region,Price,SpotPrice"
+    head = (
+        "InstanceType,UpstreamCloudId,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Region,Price,SpotPrice"
+    )
     json = '"{""Gpus"":[{""Name"":""H200"",""Count"":8,""MemoryInfo"":{""SizeInMiB"":1155072}}]}"'
     rows = [
         f"datacrunch__8xH200_141GB__176,8H200.141S.176V,176.0,1450,H200,8.0,{json},FI,15.97,",

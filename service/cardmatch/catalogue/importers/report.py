@@ -71,8 +71,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     removed: int
     price_changes: int
     rejected: dict[str, int]
-    kept_providers: tuple[str, ...]
-    failed_sources: tuple[str, ...]
+    kept_providers: dict[str, str]
+    failed_sources: dict[str, str]
     refusals: tuple[str, ...]
     version: str
     as_of: Day
@@ -91,8 +91,8 @@ def summary(report: Report, seconds: float) -> Summary:
         removed=len(report.difference.removed_offers),
         price_changes=len(report.difference.changed_prices),
         rejected=rejected(report),
-        kept_providers=tuple(change.provider for change in report.feeds if change.problem is not None),
-        failed_sources=tuple(failure.source for failure in report.failures),
+        kept_providers={change.provider: change.problem for change in report.feeds if change.problem is not None},
+        failed_sources={failure.source: failure.problem for failure in report.failures},
         refusals=report.refusals,
         version=report.version_after,
         as_of=report.as_of,

@@ -26,7 +26,7 @@ _REASONS = {
     FaultCode.CARD_NOT_LISTED: RejectReason.CARD_NOT_LISTED,
     FaultCode.CARD_MEMORY_CONFLICT: RejectReason.CARD_MEMORY_CONFLICT,
 }
-_LINKS = {Topology.NVSWITCH: OfferLink.NVSWITCH, Topology.BRIDGE: OfferLink.BRIDGE}
+_LINKS: dict[Topology | None, OfferLink] = {Topology.NVSWITCH: OfferLink.NVSWITCH, Topology.BRIDGE: OfferLink.BRIDGE}
 Result = Offer | Rejection
 Cards = tuple[str, ...]
 
@@ -124,7 +124,8 @@ class _Rules:
 
     def _link(self, cards: Cards) -> OfferLink | None:
         """What joins cards that are said to be joined: what all that they may be have in common."""
-        topologies = {link.topology if (link := self._world.cards[card].nvlink) else None for card in cards}
+        links = [self._world.cards[card].nvlink for card in cards]
+        topologies = {None if link is None else link.topology for link in links}
         return _LINKS.get(topologies.pop()) if len(topologies) == 1 else None
 
     def _country(self, draft: Draft) -> str | None:
