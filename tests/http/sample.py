@@ -90,6 +90,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Stands for the catalogue."""
 
     version: str = "0123456789abcdef0123"
+    tag: str = "0123456789abcdef"
 
 
 def answer(_: Snapshot, question: Question, language: Language) -> Reply:

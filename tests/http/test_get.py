@@ -67,6 +67,16 @@ def test_an_answer_that_has_not_changed_is_not_sent_again(sample: Door) -> None:
     assert ask(sample, "GET", "/things/l5", headers={"if-none-match": tag}).status in {304, 404}
 
 
+def test_an_answer_may_be_kept_for_a_minute(sample: Door) -> None:
+    """Caches are told so with the answer, and again when it has not changed; problems say nothing of the kind."""
+    first = ask(sample, "GET", "/things/l4")
+    again = ask(sample, "GET", "/things/l4", headers={"if-none-match": first.headers["etag"]})
+    assert (
+        first.headers["cache-control"] == again.headers["cache-control"] == "public, max-age=60, stale-if-error=86400"
+    )
+    assert "cache-control" not in ask(sample, "GET", "/things/l4?limit=99").headers
+
+
 def test_a_get_reads_no_body(sample: Door) -> None:
     """Whatever is sent along is left alone."""
     assert ask(sample, "GET", "/things/l4", body="x" * 100).status == 200

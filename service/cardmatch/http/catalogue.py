@@ -19,5 +19,6 @@ OPERATIONS = (
         takes=CatalogueQuery,
         gives=CatalogueAnswer,
         answer=lambda world, query, _: show_catalogue(world, query),
+        cached=True,
     ),
 )

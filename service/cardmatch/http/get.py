@@ -15,6 +15,8 @@ from cardmatch.text.language import Language, choose_language
 from cardmatch.text.problem import ProblemType
 
 _encode = msgspec.json.Encoder().encode
+# A new catalogue may show up a minute late in what caches keep; while we are away, what they keep beats nothing.
+_FRESH: Header = (b"cache-control", b"public, max-age=60, stale-if-error=86400")
 
 
 class Get:
@@ -34,7 +36,7 @@ class Get:
             world = self._world()
             tag = self._tag(world, language)
             if tag and _has(scope, tag[1]):
-                await send_whole(send, 304, b"", (*answer_headers(language), tag))
+                await send_whole(send, 304, b"", (*answer_headers(language), tag, _FRESH))
                 return
             body = _encode(self._operation.answer(world, request, language))
         except Refused as refused:
@@ -42,14 +44,14 @@ class Get:
         except Invalid as invalid:
             await refuse(scope, send, _or_not_found(refusal(invalid), path))
         else:
-            headers = (*answer_headers(language), tag) if tag else answer_headers(language)
+            headers = (*answer_headers(language), tag, _FRESH) if tag else answer_headers(language)
             await send_whole(send, 200, body, headers)
 
     def _tag(self, world: Versioned, language: Language) -> Header | None:
         """Weak, because a proxy may compress the answer on its way."""
         if not self._operation.cached:
             return None
-        return b"etag", f'W/"{world.version[:16]}-{__version__}-{language}"'.encode()
+        return b"etag", f'W/"{world.tag}-{__version__}-{language}"'.encode()
 
 
 def _has(scope: Scope, tag: bytes) -> bool:

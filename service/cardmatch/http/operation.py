@@ -34,11 +34,16 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Versioned(Protocol):
-    """A snapshot of the catalogue, as far as the door looks at it: the hash that names it."""
+    """A snapshot of the catalogue, as far as the door looks at it: its name, and one for all that it lists."""
 
     @property
     def version(self) -> str:
         """The hash of its content."""
+        ...
+
+    @property
+    def tag(self) -> str:
+        """Changes whenever an answer to a GET may."""
         ...
 
 
