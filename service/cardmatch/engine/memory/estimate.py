@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
+from cardmatch.engine.memory.arguments.read import laid_out, read_arguments
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import arranged, reserve
 from cardmatch.engine.memory.inference import Inference
@@ -52,6 +53,8 @@ def estimate_serving(
     *alternatives* are further placements that ways to fit may name, best first; without any none is computed. Raises
     Invalid with pointers into the request.
     """
+    told = read_arguments(workload, architecture, checkpoint)
+    workload = told.workload
     job, assumptions = settle(workload, architecture, checkpoint, basis)
     counts = parameters(architecture)
     return ServingEstimate(
@@ -62,11 +65,11 @@ def estimate_serving(
         kv_cache=kv_cache(job),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=tuple(
-            _estimate_one(job, workload, placement, index, calibration, alternatives)
+            _estimate_one(job, workload, laid_out(placement, told.layout, index), index, calibration, alternatives)
             for index, placement in enumerate(placements)
         ),
         assumptions=assumptions,
-        notices=_notices(job),
+        notices=told.notices + _notices(job),
     )
 
 

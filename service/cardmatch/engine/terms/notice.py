@@ -32,6 +32,7 @@ class NoticeCode(StrEnum):
     NO_FAST_LINK = "no_fast_link"  # card, count
     MAX_LENGTH_NEEDED = "max_length_needed"  # engine, limit_tokens: the model's own, context_tokens
     OPTIONS_WITHOUT_EFFECT = "options_without_effect"  # arguments: of a command line
+    OPTIONS_NOT_CONSIDERED = "options_not_considered"  # arguments: that change memory in ways that are not computed
     OFFLOAD = "offload"  # offloaded_bytes, times_slower_low, times_slower_high
     CONTEXT_BEYOND_SLOT = "context_beyond_slot"  # context_tokens, limit_tokens: what the engine's options allow
     FIT_MOVES_LAYERS = "fit_moves_layers"  # margin_bytes that llama.cpp leaves free, moved_bytes that go to RAM

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.llama_cpp.eras import CURRENT_BUILD, MlaEra
 from cardmatch.engine.memory.engines.llama_cpp.overrides import TensorOverride
 from cardmatch.engine.terms.units import Bytes, Tokens
@@ -66,6 +67,7 @@ class LlamaCpp(
     """
 
     version: Build = f"b{CURRENT_BUILD}"
+    args: CommandLine | None = None
     variant: Variant = Variant.MAINLINE
     n_ctx: Tokens | None = None
     n_batch: Batch = 2048

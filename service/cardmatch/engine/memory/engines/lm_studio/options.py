@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.llama_cpp.options import Batch, FlashAttention, LayerCount, LlamaCpp, Slots
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.terms.units import Tokens
@@ -35,6 +36,7 @@ class LmStudio(
     """LM Studio, at its own defaults where nothing is said."""
 
     version: Version = CURRENT_VERSION
+    args: CommandLine | None = None
     context_length: Tokens | None = None
     eval_batch_size: Batch = 512
     max_parallel: Slots | None = None

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.llama_cpp.options import (
     Batch,
     Draft,
@@ -34,6 +35,7 @@ class Ollama(msgspec.Struct, tag="ollama", tag_field="kind", frozen=True, kw_onl
     """Ollama, at its own defaults where nothing is said; `num_ctx` is the length of one request."""
 
     version: Version = CURRENT_VERSION
+    args: CommandLine | None = None
     num_ctx: Tokens | None = None
     num_parallel: Annotated[
         Slots | None, Meta(description="OLLAMA_NUM_PARALLEL; null: the workload's concurrency.")

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.versions import Version
 from cardmatch.engine.terms.units import Count, Tokens
 
@@ -29,6 +30,7 @@ class Sglang(msgspec.Struct, tag="sglang", tag_field="kind", frozen=True, kw_onl
     """
 
     version: Version = CURRENT_VERSION
+    args: CommandLine | None = None
     mem_fraction_static: Ratio | None = None
     context_length: Tokens | None = None
     max_running_requests: Count | None = None

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.versions import Version
 from cardmatch.engine.terms.units import Count, Tokens
 
@@ -27,6 +28,7 @@ class TensorrtLlm(
     """TensorRT-LLM, at its own defaults where nothing is said."""
 
     version: Version = CURRENT_VERSION
+    args: CommandLine | None = None
     backend: Backend = Backend.PYTORCH
     kv_cache_free_gpu_memory_fraction: Annotated[float, Meta(gt=0, le=1)] = 0.9
     max_batch_size: Count = 2048

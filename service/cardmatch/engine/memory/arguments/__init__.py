@@ -1,0 +1,1 @@
+"""Command lines of engines, read into their options."""

@@ -1,0 +1,1 @@
+"""The names of every option that an engine's command line knows, so that a mistyped one is noticed."""
