@@ -73,7 +73,7 @@ def test_vllm_without_a_length_takes_the_models_own() -> None:
 def test_vllm_in_a_container_with_drafts_and_adapters() -> None:
     """What stands before the image is the container's business; JSON options are looked into."""
     line = (
-        "docker run --runtime nvidia --gpus all --name vllm -v ~/.cache:/root/.cache -p 8000:8000 --ipc=host "
+        "docker run --runtime nvidia --gpus all --name vllm -v models:/cache -p 8000:8000 --ipc=host "
         "vllm/vllm-openai:v0.20.0 --model some/model --max-model-len 8192 --enable-lora --max-loras 4 "
         """--max-lora-rank 32 --speculative-config '{"method": "mtp", "num_speculative_tokens": 2}' """
         "--quantization fp8 --served-model-name vllm"
