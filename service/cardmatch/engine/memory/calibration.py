@@ -19,7 +19,8 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     `sorted_copies`, `fused_copies`: fp32 copies of the logits of `max_num_seqs` requests that profiling holds at its
     peak, with the sampler that sorts and with the one that does not. `forward_widths`: multiples of the widest layer,
-    in 16 bits, that each batched token holds. `context_bytes`: CUDA context and workspaces outside the allocator.
+    in 16 bits, that each batched token holds. `tower_bytes`: the peak of profiling an
+    image encoder. `context_bytes`: CUDA context and workspaces outside the allocator.
     `rank_bytes`: communication buffers of each GPU once there are several. `graph_bytes_per_layer`: captured CUDA
     graphs.
     """
@@ -27,6 +28,7 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     sorted_copies: Fitted
     fused_copies: Fitted
     forward_widths: Fitted
+    tower_bytes: Fitted
     context_bytes: Fitted
     rank_bytes: Fitted
     graph_bytes_per_layer: Fitted

@@ -77,6 +77,12 @@ def _share(parts: list[Part]) -> Share:
     return Share(sharded, replicated, experts, tuple(by_heads.items()))
 
 
+def with_larger_experts(sums: WeightSums, growth: float) -> WeightSums:
+    """*sums* with routed experts that take *growth* times as much."""
+    groups = tuple(share._replace(experts=int(share.experts * growth)) for share in sums.groups)
+    return sums._replace(groups=groups)
+
+
 def rank_bytes(share: Share, layout: Layout) -> int:
     """Bytes of *share* on one tensor rank: experts go by expert ranks where there are several."""
     tensor = layout.tensor

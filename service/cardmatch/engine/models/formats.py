@@ -73,7 +73,11 @@ FORMATS: dict[str, Format] = {
 
 
 def shrunk(name: str, *, has_experts: bool) -> frozenset[PartKind]:
-    """The parts that tools of format *name* quantise; MXFP4 takes only the experts where there are any (gpt-oss)."""
-    if name == "mxfp4" and has_experts:
+    """The parts that tools of format *name* quantise; the 4-bit floats take only the experts where there are any.
+
+    Sources: gpt-oss (MXFP4); hf_quant_config.json of NVIDIA's NVFP4 builds of GLM-5, Kimi-K2, MiniMax-M2, Qwen3.5 and
+    Gemma-4, which exclude attention and shared experts.
+    """
+    if name in {"mxfp4", "nvfp4"} and has_experts:
         return frozenset({PartKind.EXPERTS})
     return FORMATS[name].shrinks

@@ -3,29 +3,66 @@
 from __future__ import annotations
 
 from cardmatch.engine.hardware.layout import Layout
-from cardmatch.engine.memory.bands import fitted_band
+from cardmatch.engine.memory.bands import fitted_band, stretched, sure
 from cardmatch.engine.memory.calibration import VllmCalibration
 from cardmatch.engine.memory.engines.vllm.eras import Sampler
 from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.engines.vllm.settle import Settled
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.widths import widest
-from cardmatch.engine.terms.band import Band
+from cardmatch.engine.models.cache import CacheKind
+from cardmatch.engine.terms.band import Band, add
+from cardmatch.engine.terms.units import MIB
 
 _LOGIT_BYTES = 4
 _ACTIVATION_BYTES = 2
+_INDEXER_LOGITS_BYTES = 512 * MIB
+"""VLLM_SPARSE_INDEXER_MAX_LOGITS_MB."""
+
+MOST_MEASURED_TOKENS = 16_384
+"""The largest batch among the truth cases; beyond it activations are extrapolated."""
 
 
-def activations(job: ServingJob, options: Vllm, settled: Settled, layout: Layout, calibration: VllmCalibration) -> Band:
-    """The larger of the two peaks; the vocabulary's logits are gathered on every rank.
+def activations(
+    job: ServingJob,
+    options: Vllm,
+    settled: Settled,
+    layout: Layout,
+    longest: int,
+    calibration: VllmCalibration,
+) -> Band:
+    """The largest peak, with the hidden states that live through it; an image encoder is profiled for itself.
 
-    Source: vllm v0.33.0 v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
+    Logits are gathered on every rank. Source: vllm v0.33.0 v1/worker/gpu_model_runner.py, profile_run and
+    _dummy_sampler_run.
     """
-    del options
+    batched = settled.max_num_batched_tokens
+    hidden = sure(batched * job.architecture.hidden_size * _ACTIVATION_BYTES)
+    peaks = [
+        _sampling(job, settled, calibration),
+        _forward(job, batched, layout, calibration),
+        sure(_indexer_logits(job, settled, longest)),
+    ]
+    if job.architecture.towers and not options.language_model_only:
+        peaks.append(fitted_band(calibration.tower_bytes, 1))
+    return add(hidden, max(peaks, key=lambda band: band.expected_bytes))
+
+
+def _sampling(job: ServingJob, settled: Settled, calibration: VllmCalibration) -> Band:
     requests = min(settled.max_num_seqs, settled.max_num_batched_tokens)
-    logits = requests * job.architecture.vocabulary_size * _LOGIT_BYTES
     copies = calibration.sorted_copies if settled.sampler is Sampler.SORTED else calibration.fused_copies
-    tokens = settled.max_num_batched_tokens * _ACTIVATION_BYTES
-    sampling = fitted_band(copies, logits)
-    forward = fitted_band(calibration.forward_widths, tokens * widest(job.widths, layout.tensor))
-    return sampling if sampling.expected_bytes > forward.expected_bytes else forward
+    return fitted_band(copies, requests * job.architecture.vocabulary_size * _LOGIT_BYTES)
+
+
+def _forward(job: ServingJob, batched: int, layout: Layout, calibration: VllmCalibration) -> Band:
+    units = batched * _ACTIVATION_BYTES * widest(job.widths, layout.tensor)
+    band = fitted_band(calibration.forward_widths, units)
+    return band if batched <= MOST_MEASURED_TOKENS else stretched(band, batched / MOST_MEASURED_TOKENS)
+
+
+def _indexer_logits(job: ServingJob, settled: Settled, longest: int) -> int:
+    """Scores of a batch against all earlier tokens, in fp32; chunked to a fixed size since 0.21."""
+    if not any(row.kind is CacheKind.INDEXER for row in job.cache_rows):
+        return 0
+    whole = settled.max_num_batched_tokens * longest * _LOGIT_BYTES
+    return whole if settled.era.whole_indexer_logits else min(whole, _INDEXER_LOGITS_BYTES)

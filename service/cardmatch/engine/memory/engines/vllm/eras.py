@@ -26,6 +26,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     `groups_layers` manages windows as such, `groups_chunked` chunks too; otherwise they are charged at full length.
     `pads_short_groups` grows groups of layers to the larger kind where the kinds differ by less than half.
     `aligns_states` keeps recurrent states at block boundaries by default. `huge_batches` is the tier of 160 GiB cards.
+    `whole_indexer_logits` scores every token of a batch against the longest request at once.
     """
 
     v1: bool
@@ -38,6 +39,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     pads_short_groups: bool
     aligns_states: bool
     huge_batches: bool
+    whole_indexer_logits: bool
     sampler: Sampler
 
 
@@ -61,6 +63,7 @@ def era_of(version: str) -> Era:
         groups_chunked=at >= (0, 12),
         pads_short_groups=at >= (0, 12),
         aligns_states=at >= (0, 21),
+        whole_indexer_logits=at < (0, 21),
         huge_batches=at >= (0, 21),
         sampler=Sampler.FUSED if at >= (0, 16) else Sampler.SORTED,
     )

@@ -13,12 +13,13 @@ from cardmatch.engine.memory.engines.vllm.activations import activations
 from cardmatch.engine.memory.engines.vllm.cache import Caching, caching, stage_cache, whole_plan
 from cardmatch.engine.memory.engines.vllm.groups import Plan
 from cardmatch.engine.memory.engines.vllm.options import StateDtype, Vllm
+from cardmatch.engine.memory.engines.vllm.repack import expert_growth
 from cardmatch.engine.memory.engines.vllm.reserves import reserves
 from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
-from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages
+from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages, with_larger_experts
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.terms.band import Band, add
@@ -49,9 +50,9 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     Source: vllm v0.33.0 v1/worker/gpu_worker.py, determine_available_memory: utilisation × total memory, less what
     other processes hold, less weights and profiled peak; captured graphs are taken off too since 0.21.
     """
-    settled = settle(options, placement.device, placement.layout)
     longest = options.max_model_len or job.context_tokens
-    fixed = _fixed(job, options, settled, placement, calibration.vllm)
+    settled = settle(options, placement.device, placement.layout, longest)
+    fixed = _fixed(job, options, settled, placement, longest, calibration.vllm)
     budget = int(settled.utilization * placement.device.memory_bytes) - placement.occupied_bytes
     how = caching(job, settled, placement.layout, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
     grouping = whole_plan(job, how)
@@ -83,7 +84,12 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
 
 
 def _fixed(
-    job: ServingJob, options: Vllm, settled: Settled, placement: Placement, calibration: VllmCalibration
+    job: ServingJob,
+    options: Vllm,
+    settled: Settled,
+    placement: Placement,
+    longest: int,
+    calibration: VllmCalibration,
 ) -> _Fixed:
     context = fitted_band(calibration.context_bytes, 1)
     if placement.layout.gpus > 1:
@@ -92,7 +98,7 @@ def _fixed(
     graphs = sure(0) if options.enforce_eager else fitted_band(calibration.graph_bytes_per_layer, layers)
     estimated = settled.era.graphs_in_budget if options.estimate_cudagraphs is None else options.estimate_cudagraphs
     return _Fixed(
-        activations=activations(job, options, settled, placement.layout, calibration),
+        activations=activations(job, options, settled, placement.layout, longest, calibration),
         overhead=add(context, graphs) if estimated else context,
         graphs=graphs.expected_bytes,
     )
@@ -115,7 +121,9 @@ def _stages(job: ServingJob, options: Vllm, placement: Placement, grouping: Plan
     """Every stage; each GPU also keeps the rotary cos/sin table in 16 bits and gives up what it offloads."""
     rotary = job.architecture.rotary_cache_elements * _ROTARY_BYTES
     offloaded = int(options.cpu_offload_gb * GIB)
-    stages = pipeline_stages(job.sums, job.architecture.layer_order, placement.layout)
+    growth = expert_growth(job.architecture, job.checkpoint, placement.device, placement.layout)
+    sums = job.sums if growth == 1 else with_larger_experts(job.sums, growth)
+    stages = pipeline_stages(sums, job.architecture.layer_order, placement.layout)
     only = len(stages) == 1
 
     def one(stage: PipelineStage) -> _Stage:

@@ -11,6 +11,8 @@ from cardmatch.engine.memory.placement import Device
 from cardmatch.engine.terms.units import GIB
 
 BLOCK_TOKENS = 16
+_REQUESTS = 256
+_CHUNKED_FROM_TOKENS = 32_768
 _HUGE_BYTES = 160 * GIB
 _LARGE_BYTES = 70 * GIB
 
@@ -31,14 +33,16 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     aligns_states: bool
 
 
-def settle(options: Vllm, device: Device, layout: Layout) -> Settled:
-    """Fill in vLLM's defaults.
+def settle(options: Vllm, device: Device, layout: Layout, longest: int) -> Settled:
+    """Fill in vLLM's defaults, for requests of up to *longest* tokens.
 
     Sources: vllm v0.33.0 engine/arg_utils.py get_batch_defaults, config/vllm.py max_concurrent_batches,
     model_executor/models/config.py MambaModelConfig.
     """
     era = era_of(options.version)
-    tokens, requests = _batch_defaults(device, era, offline=options.offline)
+    tokens, requests = (
+        _batch_defaults(device, era, offline=options.offline) if era.v1 else (_batch_without_v1(longest), _REQUESTS)
+    )
     batched = options.max_num_batched_tokens or tokens
     prefix_caching = era.aligns_states if options.enable_prefix_caching is None else options.enable_prefix_caching
     mode = options.mamba_cache_mode or (MambaCacheMode.ALIGN if prefix_caching else MambaCacheMode.NONE)
@@ -64,7 +68,12 @@ def _batch_defaults(device: Device, era: Era, *, offline: bool) -> tuple[int, in
         return 16_384, 1024
     if device.memory_bytes >= _LARGE_BYTES and not small:
         return (16_384 if offline else 8192), 1024
-    return (8192 if offline else 2048), 256
+    return (8192 if offline else 2048), _REQUESTS
+
+
+def _batch_without_v1(longest: int) -> int:
+    """V0 prefilled a whole prompt at once, except where requests may be so long that it cut prompts by itself."""
+    return max(longest, 2048) if longest <= _CHUNKED_FROM_TOKENS else 512
 
 
 def _batches_in_flight(options: Vllm, era: Era, layout: Layout) -> int:
