@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from cardmatch import __version__
@@ -14,6 +16,7 @@ from cardmatch.http.respond import answer_headers, refuse, send_whole
 from cardmatch.text.language import Language, choose_language
 from cardmatch.text.problem import ProblemType
 
+_LANGUAGE = re.compile(rb"(?:^|&)language=(en|es|zh)(?:&|$)")
 _encode = msgspec.json.Encoder().encode
 # A new catalogue may show up a minute late in what caches keep; while we are away, what they keep beats nothing.
 _FRESH: Header = (b"cache-control", b"public, max-age=60, stale-if-error=86400")
@@ -40,9 +43,9 @@ class Get:
                 return
             body = _encode(self._operation.answer(world, request, language))
         except Refused as refused:
-            await refuse(scope, send, _or_not_found(refused, path))
+            await refuse(scope, send, _or_not_found(refused, path), _spoken(scope))
         except Invalid as invalid:
-            await refuse(scope, send, _or_not_found(refusal(invalid), path))
+            await refuse(scope, send, _or_not_found(refusal(invalid), path), _spoken(scope))
         else:
             headers = (*answer_headers(language), tag, _FRESH) if tag else answer_headers(language)
             await send_whole(send, 200, body, headers)
@@ -52,6 +55,12 @@ class Get:
         if not self._operation.cached:
             return None
         return b"etag", f'W/"{world.tag}-{__version__}-{language}"'.encode()
+
+
+def _spoken(scope: Scope) -> Language | None:
+    """The `language` that the query asks for, even where the rest of it cannot be read."""
+    found = _LANGUAGE.search(scope["query_string"])
+    return Language(found[1].decode()) if found else None
 
 
 def _has(scope: Scope, tag: bytes) -> bool:
