@@ -42,12 +42,11 @@ def test_a_listing_is_sent_once(api: Door, path: str) -> None:
 
 def test_following_the_cursor_lists_everything(api: Door) -> None:
     """A client that follows `next_cursor` sees every offer once, in order."""
-    ids: list[str] = []
-    path = "/offers?limit=100"
-    while path:
-        page = ask(api, "GET", path).json()
+    page = ask(api, "GET", "/offers?limit=100").json()
+    ids = [offer["id"] for offer in page["offers"]]
+    while page["next_cursor"]:
+        page = ask(api, "GET", f"/offers?limit=100&cursor={page['next_cursor']}").json()
         ids += [offer["id"] for offer in page["offers"]]
-        path = f"/offers?limit=100&cursor={page['next_cursor']}" if page["next_cursor"] else ""
     assert ids == list(WORLD.offers)
     assert page["total"] == len(ids)
 
@@ -123,3 +122,5 @@ def test_a_problem_speaks_the_callers_language(api: Door) -> None:
     chinese = ask(api, "GET", "/offers?card=nonsense&language=zh").json()
     english = ask(api, "GET", "/offers?card=nonsense").json()
     assert len({body["errors"][0]["detail"] for body in (spanish, chinese, english)}) == 3
+    unread = ask(api, "GET", "/offers?limit=0&language=zh")
+    assert unread.headers["content-language"] == "zh"
