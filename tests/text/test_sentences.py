@@ -24,15 +24,17 @@ CODES: dict[str, type[StrEnum]] = {
     "questions": QuestionCode,
 }
 COUNTS = {
-    "age_days", "concurrency", "count", "divisor", "expert", "experts", "gpus", "heads", "kv_heads", "layers",
-    "limit", "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum", "multiple",
-    "pipeline", "position", "ranks", "requests", "tensor", "times_slower_high", "times_slower_low",
+    "age_days", "concurrency", "count", "divisor", "expert", "experts", "failed", "gpus", "heads", "kv_heads",
+    "layers", "limit", "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum",
+    "multiple", "pipeline", "position", "ranks", "replicas", "requests", "starts_per_month", "tensor",
+    "times_slower_high", "times_slower_low", "units", "unused", "weeks",
 }  # fmt: skip
 NAMES = {
-    "allowed", "architecture", "argument", "arguments", "card", "cheaper_card", "cheapest_by_hour", "cheapest_by_job",
-    "comfortable", "country", "does_not_fit", "field", "fields", "fits", "known", "mig", "model", "name", "other",
-    "part", "pattern", "place", "priced_on", "profile", "profiles", "queues", "reference", "settings", "suggestions",
-    "tight", "value", "version",
+    "allowed", "architecture", "argument", "arguments", "as_of", "card", "cheaper_card", "cheapest_by_hour",
+    "cheapest_by_job", "comfortable", "country", "currency", "does_not_fit", "each", "field", "fields", "first",
+    "fits", "high", "hourly", "known", "label", "low", "measured", "mig", "model", "name", "next", "other",
+    "part", "pattern", "place", "priced_on", "profile", "profiles", "queues", "reference", "second", "settings",
+    "suggestions", "tight", "valid_from", "valid_until", "value", "version",
 }  # fmt: skip
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}
 LETTER = re.compile(r"[^\W\d_]")

@@ -33,6 +33,7 @@ TABLES = {
     "tool": "tool",
     "what": "part_of_report",
     "unit": "work_unit",
+    "work_unit": "work_unit",
     "has": "work_unit",
     "severity": "severity",
     "language": "language",

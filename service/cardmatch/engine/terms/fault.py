@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from cardmatch.engine.terms.notice import Params
+from cardmatch.engine.terms.notice import Params, Scalar
 
 
 class FaultCode(StrEnum):
@@ -79,6 +79,23 @@ class FaultCode(StrEnum):
     UNKNOWN_COUNTRY = "unknown_country"  # country: a code that the catalogue has no row for
     WRONG_CURSOR = "wrong_cursor"  # no param: not a cursor of this listing
 
+    # What work costs.
+    OFFER_EXPIRED = "offer_expired"  # name, valid_until, priced_on
+    OFFER_NOT_YET_VALID = "offer_not_yet_valid"  # name, valid_from, priced_on
+    OFFER_WITHOUT_PRICE = "offer_without_price"  # name
+    OFFER_IN_OTHER_CURRENCY = "offer_in_other_currency"  # name, currency
+    OFFER_OF_OTHER_CARD = "offer_of_other_card"  # name, card that was named, known: what the offer may be
+    SPOT_PRICE_UNKNOWN = "spot_price_unknown"  # no param
+    PURCHASE_PRICE_UNKNOWN = "purchase_price_unknown"  # no param
+    PURCHASE_POWER_UNKNOWN = "purchase_power_unknown"  # no param
+    THROUGHPUT_MISSING = "throughput_missing"  # no param
+    THROUGHPUT_NOT_PREDICTED = "throughput_not_predicted"  # no param
+    UNIT_OF_OTHER_WORK = "unit_of_other_work"  # unit, work_unit
+    UNIT_NOT_SOLD = "unit_not_sold"  # unit
+    REQUEST_LENGTHS_MISSING = "request_lengths_missing"  # no param
+    LOAD_OF_SERVICE_MISSING = "load_of_service_missing"  # no param: nothing says how many units an API would serve
+    ONLY_FOR_JOBS = "only_for_jobs"  # field
+    LABEL_TWICE = "label_twice"  # name
     # Reports of benchmark tools. In brackets: params.
     REPORT_NOT_READ = "report_not_read"  # tool: nothing in the text looks like its output
     REPORT_OF_OTHER_TOOL = "report_of_other_tool"  # tool that was named; the suggestions are whose report it is
@@ -105,3 +122,8 @@ class Invalid(Exception):  # noqa: N818 - it reads as a statement about the requ
     def under(self, prefix: str) -> Invalid:
         """The same faults, with *prefix* before each pointer."""
         return Invalid(*(msgspec.structs.replace(fault, pointer=prefix + fault.pointer) for fault in self.faults))
+
+
+def refusal(code: FaultCode, pointer: str, **params: Scalar | list[str]) -> Invalid:
+    """An Invalid with one fault: *code* at *pointer*, with the params that its sentence speaks of."""
+    return Invalid(Fault(code=code, pointer=pointer, params=params))

@@ -40,6 +40,24 @@ class NoticeCode(StrEnum):
     PRICE_MAY_NOT_BE_AVAILABLE = "price_may_not_be_available"  # no param
     RANKS_DIFFER = "ranks_differ"  # cheapest_by_hour, cheapest_by_job: labels
     PRICES_OLD = "prices_old"  # age_days
+    RANK_NOT_CERTAIN = "rank_not_certain"  # first, second: labels whose costs may be the other way round
+    PRICE_UNDATED = "price_undated"  # as_of: the last day on which it may have been read
+    PRICE_IS_MARKET_MEDIAN = "price_is_market_median"  # no param
+    UNUSED_GPUS = "unused_gpus"  # unused, gpus: of the machines that are rented
+    EGRESS_PRICE_UNKNOWN = "egress_price_unknown"  # data_gb, per_gb_usd: of the upper end of the band
+    STORAGE_PRICE_UNKNOWN = "storage_price_unknown"  # data_gb
+    REPLICAS_NEEDED = "replicas_needed"  # replicas
+    SERVICE_NEAR_CAPACITY = "service_near_capacity"  # busy_percent, limit_percent
+    OWNED_AND_ALWAYS_BUSY = "owned_and_always_busy"  # no param
+    BUY_NOT_COMPARED = "buy_not_compared"  # no param: no purchase price is known
+    LEAD_TIME = "lead_time"  # weeks
+    SPOT_THRASHES = "spot_thrashes"  # lost_percent, of the time worked
+    DEADLINE_MISSED = "deadline_missed"  # wall_hours, deadline_hours
+    DEADLINE_AT_RISK = "deadline_at_risk"  # wall_hours at the slow end, deadline_hours
+    REPORT_SCALED = "report_scaled"  # tool, gpus of the report, count of the option
+    REPORT_WITH_FAILURES = "report_with_failures"  # tool, failed: requests
+    REPORT_OF_OTHER_LENGTHS = "report_of_other_lengths"  # tool, prompt_tokens, output_tokens, report_… of both
+    MEASURED_OUTSIDE_PREDICTION = "measured_outside_prediction"  # measured, low, high: units per second
     CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_percent
 
 
@@ -50,6 +68,11 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity
     message: Annotated[str, Meta(description="The notice in words.")] = ""
     params: Annotated[Params, Meta(description="The figures and names that the message speaks of.")] = {}
+
+
+def notice(code: NoticeCode, severity: Severity, **params: Scalar | list[str]) -> Notice:
+    """A notice without its message, with the params that its sentence speaks of."""
+    return Notice(code=code, severity=severity, params=params)
 
 
 class QuestionCode(StrEnum):
@@ -63,6 +86,8 @@ class QuestionCode(StrEnum):
     ENGINE = "engine"
     WEIGHTS = "weights"
     LOAD = "load"
+    BILLING_INCREMENT_SECONDS = "billing_increment_seconds"
+    EGRESS_USD_PER_GB = "egress_usd_per_gb"
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,7 @@ from cardmatch.engine.speed.reports import llama_bench, mlperf
 from cardmatch.engine.speed.reports.perf import read_aiperf, read_genai_perf
 from cardmatch.engine.speed.reports.report import Ambiguous, Report, Tool, Unreadable
 from cardmatch.engine.speed.reports.serving import read_sglang, read_vllm
-from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Params
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid, refusal
 
 Reader = Callable[[str, float | None, float | None], Report]
 
@@ -36,8 +35,7 @@ def read_report(tool: Tool, text: str, *, prompt_tokens: float | None, output_to
     try:
         return READERS[tool](text, prompt_tokens, output_tokens)
     except Ambiguous as error:
-        params: Params = {"tool": tool.value, "what": error.what}
-        raise Invalid(Fault(code=FaultCode.REPORT_OF_SEVERAL_RUNS, pointer="/text", params=params)) from None
+        raise refusal(FaultCode.REPORT_OF_SEVERAL_RUNS, "/text", tool=tool.value, what=error.what) from None
     except Unreadable:
         others = tuple(other.value for other in READERS if other is not tool and _reads(other, text))
         code = FaultCode.REPORT_OF_OTHER_TOOL if others else FaultCode.REPORT_NOT_READ

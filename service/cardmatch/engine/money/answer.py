@@ -1,0 +1,209 @@
+"""The figures of a comparison: what each option costs, line by line, and how the options stand to one another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cardmatch.engine.money.amounts import Day
+from cardmatch.engine.money.band import Dollars, UsdBand
+from cardmatch.engine.money.currency import ForeignAmount
+from cardmatch.engine.money.offer import PriceKind
+from cardmatch.engine.money.option import Rent
+from cardmatch.engine.money.purchase import OwnedHour
+from cardmatch.engine.money.question import SweepParameter
+from cardmatch.engine.speed.reports.report import Family, Tool
+from cardmatch.engine.speed.throughput import Throughput
+from cardmatch.engine.terms.notice import Assumption, Notice, Question
+
+HoursSpent = Annotated[float, Meta(ge=0, description="Hours.")]
+Money = Annotated[float, Meta(ge=0, description="US dollars.")]
+
+
+class LineCode(StrEnum):
+    """What a dollar is paid for. Lines of hours are of the GPUs that work; `unused_gpus` has those that do not."""
+
+    WORK = "work"
+    STARTUP = "startup"
+    IDLE = "idle"
+    INTERRUPTIONS = "interruptions"
+    BILLING_ROUNDING = "billing_rounding"
+    FAILED_RUNS = "failed_runs"
+    UNUSED_GPUS = "unused_gpus"
+    COMMITMENT = "commitment"
+    STORAGE = "storage"
+    STORAGE_STOPPED = "storage_stopped"
+    EGRESS = "egress"
+    INGRESS = "ingress"
+    PUBLIC_IP = "public_ip"
+    SETUP = "setup"
+    TAX = "tax"
+    STRANDED_BALANCE = "stranded_balance"
+    WAITING = "waiting"
+    API_INPUT = "api_input"
+    API_OUTPUT = "api_output"
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One line of the bill."""
+
+    code: LineCode
+    usd: Money
+
+
+class HoursOfWork(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the hours go, of one instance: for a job of all runs together, for a service of a month.
+
+    `wall_hours` is how long it takes from start to end, `billed_hours` what the provider counts.
+    """
+
+    work_hours: HoursSpent
+    startup_hours: HoursSpent
+    idle_hours: HoursSpent
+    interruption_hours: HoursSpent
+    failed_hours: HoursSpent
+    wall_hours: HoursSpent
+    billed_hours: HoursSpent
+
+
+class PriceUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The price that was reckoned with, per instance and hour, and where it comes from."""
+
+    kind: str
+    usd_per_hour: Money | None
+    gpus_per_instance: int | None = None
+    rent: Rent | None = None
+    offer: str | None = None
+    provider: str | None = None
+    price_kind: PriceKind | None = None
+    as_of: Day | None = None
+    age_days: int | None = None
+    source: str | None = None
+
+
+class RateUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The throughput that was reckoned with, the family of the benchmark, and the prediction beside a measurement."""
+
+    kind: str
+    throughput: Throughput
+    tool: Tool | None = None
+    family: Family | None = None
+    predicted: Throughput | None = None
+
+
+class Prepaid(msgspec.Struct, frozen=True, kw_only=True):
+    """What to pay in so that a run is not stopped for lack of balance, and what of it may be left over."""
+
+    top_up_usd: Money
+    margin_usd: Money
+    stranded_usd: Money
+
+
+class SpotFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The same work on interruptible machines."""
+
+    usd_per_hour: Money
+    checkpoint_interval_hours: float | None
+    overhead_share: float
+    expected_interruptions: float
+    expected_usd: Money
+    cheaper: bool
+    break_even_interruptions_per_hour: float | None
+
+
+class BuyFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Owning the same card instead: utilisation is the share of its life above which owning is cheaper than renting."""
+
+    hour: OwnedHour
+    rent_usd_per_gpu_hour: Money
+    low_utilisation: float
+    utilisation: float
+    high_utilisation: float
+    months: Annotated[float | None, Meta(description="Until the rent saved has paid the machine; null: never.")]
+
+
+class ReservedFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """A commitment pays where the machine is used for more than this share of the term."""
+
+    utilisation: float
+    expected_utilisation: float
+    pays: bool
+
+
+class ApiFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Running it oneself against one token API: above this utilisation, or this many units a month, it is cheaper."""
+
+    label: str
+    utilisation: float
+    units_per_month: float
+    cheaper_at_full_use: bool
+
+
+class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the alternatives of this option cost the same."""
+
+    buy: BuyFigures | None = None
+    spot: SpotFigures | None = None
+    reserved: ReservedFigures | None = None
+    token_api: tuple[ApiFigures, ...] = ()
+
+
+class OptionCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What one option costs. Lines add up to `total.expected_usd`; `invoice_usd` leaves out the value of waiting."""
+
+    label: str
+    card: str | None
+    count: int | None
+    instances: int | None
+    unused_gpus: int
+    replicas: int
+    price: PriceUsed
+    rate: RateUsed | None
+    units: float
+    utilisation: float | None
+    hours: HoursOfWork | None
+    lines: tuple[Line, ...]
+    total: UsdBand
+    invoice_usd: Dollars
+    usd_per_unit: float
+    units_per_usd: float | None
+    usd_per_million_tokens: float | None
+    usd_per_thousand: float | None
+    usd_per_run: float | None
+    usd_per_month: float | None
+    in_currency: ForeignAmount | None
+    prepaid: Prepaid | None
+    owned: OwnedHour | None
+    break_even: BreakEven
+    notices: tuple[Notice, ...]
+
+
+class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Every option with the parameter at `value`; `cheapest` costs least per unit."""
+
+    value: float
+    total_usd: dict[str, float]
+    usd_per_unit: dict[str, float]
+    cheapest: str
+
+
+class SweepFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of the comparison as one parameter moves, with the labels that are cheapest along the way."""
+
+    parameter: SweepParameter
+    points: tuple[SweepPoint, ...]
+
+
+class CostFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The comparison. Ranks name labels, best first; by the hour only what has an hourly rate."""
+
+    options: tuple[OptionCost, ...]
+    rank_by_hourly_rate: tuple[str, ...]
+    rank_by_cost: tuple[str, ...]
+    sweep: SweepFigures | None
+    assumptions: tuple[Assumption, ...]
+    ask_next: Question | None
+    notices: tuple[Notice, ...]

@@ -1,0 +1,103 @@
+"""Where an option costs the same as its alternatives: buying the card, spot, a commitment, a token API."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from cardmatch.engine.money.answer import ApiFigures, BreakEven, BuyFigures, ReservedFigures, SpotFigures
+from cardmatch.engine.money.bill import Bill, bill
+from cardmatch.engine.money.owning import months_to_pay_off, owned_hour
+from cardmatch.engine.money.plan import Plan
+from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.setting import Market, Setting
+from cardmatch.engine.money.spot import Spot, break_even_interruptions, interval_hours, overhead_share, restart_share
+from cardmatch.engine.terms.fault import Invalid
+
+_SECONDS = 3600.0
+ApiPrices = tuple[tuple[str, float], ...]
+"""Labels of token APIs, and what a unit of work costs there in dollars."""
+
+NOTHING_TO_COMPARE = BreakEven()
+
+
+def break_even(setting: Setting, question: CostQuestion, market: Market, paid: Bill, apis: ApiPrices) -> BreakEven:
+    """Every comparison that the request has figures for."""
+    spot = setting.option.spot or question.spot
+    if not apis and spot is None and question.purchase is None and setting.option.reserved is None:
+        return NOTHING_TO_COMPARE
+    return BreakEven(
+        buy=_buy(setting, question, market, paid),
+        spot=_spot(setting, spot),
+        reserved=_reserved(setting),
+        token_api=tuple(_api(setting.plan, label, each) for label, each in apis if each > 0),
+    )
+
+
+def _buy(setting: Setting, question: CostQuestion, market: Market, paid: Bill) -> BuyFigures | None:
+    """Owning at full use over rent is the utilisation at which both cost the same."""
+    if question.purchase is None or setting.owned is not None:
+        return None
+    ownership = market.ownership.get(setting.card) if setting.card is not None else None
+    try:
+        hour, _ = owned_hour(question.purchase, market.ownership_costs, ownership)
+    except Invalid:
+        return None
+    plan = setting.plan
+    rent = plan.usd_per_hour * plan.instances / (setting.gpus + setting.unused_gpus)
+    hours = paid.hours.billed if plan.service else plan.month_hours
+    return BuyFigures(
+        hour=hour,
+        rent_usd_per_gpu_hour=rent,
+        low_utilisation=hour.low_usd / rent,
+        utilisation=hour.expected_usd / rent,
+        high_utilisation=hour.high_usd / rent,
+        months=months_to_pay_off(hour, rent, hours),
+    )
+
+
+def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
+    price, on_demand_price = setting.quote.spot_usd_per_hour, setting.quote.usd_per_hour
+    if figures is None or price is None:
+        return None
+    plan = setting.plan
+    interruptible = msgspec.structs.replace(plan, usd_per_hour=price, spot=figures, committed_hours=0.0)
+    at_will = msgspec.structs.replace(plan, usd_per_hour=on_demand_price, spot=None, committed_hours=0.0)
+    spot_bill, at_will_usd = bill(interruptible), bill(at_will).total_usd
+    share = restart_share if plan.service else overhead_share
+    interval = interval_hours(figures, plan.instances)
+    running = spot_bill.hours.work + spot_bill.hours.interrupted + (spot_bill.hours.idle if plan.service else 0.0)
+    return SpotFigures(
+        usd_per_hour=price,
+        checkpoint_interval_hours=interval if math.isfinite(interval) and not plan.service else None,
+        overhead_share=share(figures, plan.instances),
+        expected_interruptions=figures.interruptions_per_hour * plan.instances * running,
+        expected_usd=spot_bill.total_usd,
+        cheaper=spot_bill.total_usd < at_will_usd,
+        break_even_interruptions_per_hour=break_even_interruptions(figures, plan.instances, price, on_demand_price),
+    )
+
+
+def _reserved(setting: Setting) -> ReservedFigures | None:
+    """A commitment costs the same as renting at will when the term is used for price over price of its hours."""
+    reserved, plan = setting.option.reserved, setting.plan
+    if reserved is None:
+        return None
+    at_will = msgspec.structs.replace(plan, committed_hours=0.0)
+    term = plan.month_hours * (1 if plan.service else reserved.months)
+    used = plan.service_hours if plan.service else bill(at_will).hours.billed
+    expected = min(used / term, 1.0)
+    share = reserved.usd_per_hour / setting.quote.usd_per_hour
+    return ReservedFigures(utilisation=share, expected_utilisation=expected, pays=expected > share)
+
+
+def _api(plan: Plan, label: str, usd_per_unit: float) -> ApiFigures:
+    hourly = plan.usd_per_hour * plan.instances
+    at_full_use = hourly / (plan.units_per_second * _SECONDS)
+    return ApiFigures(
+        label=label,
+        utilisation=at_full_use / usd_per_unit,
+        units_per_month=hourly * plan.month_hours / usd_per_unit,
+        cheaper_at_full_use=at_full_use < usd_per_unit,
+    )

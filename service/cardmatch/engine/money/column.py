@@ -1,0 +1,209 @@
+"""One column of the answer: an option by the hour, from its bill to everything that is said of it."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from cardmatch.engine.money.answer import BreakEven, HoursOfWork, Line, LineCode, OptionCost, Prepaid, PriceUsed
+from cardmatch.engine.money.band import UsdBand, dollars, spread
+from cardmatch.engine.money.bill import LINES, Bill, Hours, bill
+from cardmatch.engine.money.break_even import ApiPrices, break_even
+from cardmatch.engine.money.charges import EGRESS_WHERE_UNKNOWN
+from cardmatch.engine.money.per import foreign, per
+from cardmatch.engine.money.price import PurchasePrice
+from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.setting import Market, Setting
+from cardmatch.engine.money.spot import interval_hours
+from cardmatch.engine.money.work import Job
+from cardmatch.engine.terms.band import Basis, weakest
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+
+_SECONDS = 3600.0
+NEAR_CAPACITY = 0.85
+"""Above it queues grow faster than the load: latency figures of the speed model end there."""
+
+NINE_IN_TEN = 1.645
+FIRST_ORDER = 0.5
+"""Young's interval is a first-order figure; with half the time lost to interruptions it no longer holds."""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """An option's figures, and what two facts that nobody published could add to its cost."""
+
+    cost: OptionCost
+    increment_usd: float
+    egress_usd: float
+
+
+def column(setting: Setting, question: CostQuestion, market: Market, apis: ApiPrices) -> Column:
+    """Everything the answer says of the option that *setting* describes."""
+    paid = bill(setting.plan)
+    unknown = (_unknown_increment_usd(setting, paid), _unknown_egress_usd(setting))
+    compared = break_even(setting, question, market, paid, apis)
+    return Column(_option_cost(setting, question, paid, compared, unknown), *unknown)
+
+
+def _option_cost(
+    setting: Setting, question: CostQuestion, paid: Bill, compared: BreakEven, unknown: tuple[float, float]
+) -> OptionCost:
+    lines = tuple([Line(code, dollars(usd)) for code, usd in zip(LINES, paid.amounts, strict=True) if usd])
+    total = _total(setting, paid, sum([line.usd for line in lines]), unknown)
+    waiting = sum(line.usd for line in lines if line.code is LineCode.WAITING)
+    each = per(total.expected_usd, paid.hours.units, question)
+    return OptionCost(
+        label=setting.option.label,
+        card=setting.card,
+        count=setting.gpus,
+        instances=setting.plan.instances,
+        unused_gpus=setting.unused_gpus,
+        replicas=paid.hours.replicas,
+        price=_price(setting),
+        rate=setting.rating.used,
+        units=paid.hours.units,
+        utilisation=paid.hours.utilisation,
+        hours=_hours(paid.hours),
+        lines=lines,
+        total=total,
+        invoice_usd=dollars(total.expected_usd - waiting),
+        usd_per_unit=each.unit,
+        units_per_usd=each.units_per_usd,
+        usd_per_million_tokens=each.million_tokens,
+        usd_per_thousand=each.thousand,
+        usd_per_run=each.run,
+        usd_per_month=each.month,
+        in_currency=foreign(total, question.currency),
+        prepaid=_prepaid(setting, total, lines, waiting),
+        owned=setting.owned,
+        break_even=compared,
+        notices=(*setting.notices, *_notices(setting, question, paid), *_of_comparison(setting, question, compared)),
+    )
+
+
+def _unknown_increment_usd(setting: Setting, paid: Bill) -> float:
+    """What billing by the hour would add, where nobody says how the provider rounds."""
+    if setting.terms.increment_known or setting.owned is not None:
+        return 0.0
+    by_the_hour = msgspec.structs.replace(setting.plan, increment_hours=1.0)
+    return max(bill(by_the_hour).total_usd - paid.total_usd, 0.0)
+
+
+def _unknown_egress_usd(setting: Setting) -> float:
+    """What the data would cost at the dearest price read, where the provider's is unknown."""
+    if not setting.egress_unknown:
+        return 0.0
+    moved = setting.plan.out_gb * (1 if setting.plan.service else setting.plan.runs)
+    return moved * EGRESS_WHERE_UNKNOWN
+
+
+def _total(setting: Setting, paid: Bill, expected: float, unknown: tuple[float, float]) -> UsdBand:
+    """The band of independent errors: the price, the rate, and what is not known of the terms."""
+    quote, rate = setting.quote, setting.rating.used.throughput
+    ups, downs = [paid.rent_usd * quote.up], [paid.rent_usd * quote.down]
+    basis = weakest(quote.basis, rate.basis)
+    if rate.low_units_per_second < rate.high_units_per_second:
+        slow = msgspec.structs.replace(setting.plan, units_per_second=rate.low_units_per_second)
+        fast = msgspec.structs.replace(setting.plan, units_per_second=rate.high_units_per_second)
+        ups.append(max(bill(slow).total_usd - paid.total_usd, 0.0))
+        downs.append(max(paid.total_usd - bill(fast).total_usd, 0.0))
+    ups.extend(unknown)
+    if setting.egress_unknown:
+        basis = weakest(basis, Basis.EXTRAPOLATED)
+    return spread(expected, downs, ups, basis)
+
+
+def _price(setting: Setting) -> PriceUsed:
+    quote, offer = setting.quote, setting.quote.offer
+    return PriceUsed(
+        kind=quote.kind,
+        usd_per_hour=setting.plan.usd_per_hour,
+        gpus_per_instance=(setting.gpus + setting.unused_gpus) // setting.plan.instances,
+        rent=setting.option.rent if setting.owned is None else None,
+        offer=offer.id if offer else None,
+        provider=offer.provider if offer else None,
+        price_kind=offer.price_kind if offer else None,
+        as_of=offer.as_of if offer else None,
+        age_days=quote.age_days,
+        source=offer.source if offer else None,
+    )
+
+
+def _hours(hours: Hours) -> HoursOfWork:
+    return HoursOfWork(
+        work_hours=hours.work,
+        startup_hours=hours.startup,
+        idle_hours=hours.idle,
+        interruption_hours=hours.interrupted,
+        failed_hours=hours.failed,
+        wall_hours=hours.wall,
+        billed_hours=hours.billed,
+    )
+
+
+def _prepaid(setting: Setting, total: UsdBand, lines: tuple[Line, ...], waiting: float) -> Prepaid | None:
+    """What a balance must hold: the upper end of the bill, and what the provider wants to see left at the end."""
+    if not setting.terms.prepaid:
+        return None
+    hourly = setting.plan.usd_per_hour * setting.plan.instances
+    margin = dollars(hourly * setting.terms.auto_stop_seconds / _SECONDS)
+    stranded = sum(line.usd for line in lines if line.code is LineCode.STRANDED_BALANCE)
+    return Prepaid(
+        top_up_usd=dollars(max(setting.terms.min_top_up_usd, total.high_usd - waiting + margin)),
+        margin_usd=margin,
+        stranded_usd=stranded,
+    )
+
+
+def _notices(setting: Setting, question: CostQuestion, paid: Bill) -> list[Notice]:
+    found = _of_time(setting, question, paid)
+    if paid.hours.replicas > 1:
+        found.append(notice(NoticeCode.REPLICAS_NEEDED, Severity.INFO, replicas=paid.hours.replicas))
+    if setting.plan.service and paid.hours.utilisation > NEAR_CAPACITY:
+        busy, limit = 100 * paid.hours.utilisation, 100 * NEAR_CAPACITY
+        found.append(notice(NoticeCode.SERVICE_NEAR_CAPACITY, Severity.CAUTION, busy_percent=busy, limit_percent=limit))
+    if setting.plan.spot is not None and paid.hours.interrupted > FIRST_ORDER * paid.hours.work:
+        lost = 100 * paid.hours.interrupted / paid.hours.work
+        found.append(notice(NoticeCode.SPOT_THRASHES, Severity.WARNING, lost_percent=lost))
+    return found + _of_owning(setting)
+
+
+def _of_comparison(setting: Setting, question: CostQuestion, compared: BreakEven) -> list[Notice]:
+    if question.purchase is None or setting.owned is not None or compared.buy is not None:
+        return []
+    return [notice(NoticeCode.BUY_NOT_COMPARED, Severity.INFO)]
+
+
+def _of_owning(setting: Setting) -> list[Notice]:
+    found, price = [], setting.option.price
+    if isinstance(price, PurchasePrice) and price.utilisation is None and not setting.plan.service:
+        found.append(notice(NoticeCode.OWNED_AND_ALWAYS_BUSY, Severity.CAUTION))
+    if setting.owned is not None and setting.owned.lead_time_weeks:
+        found.append(notice(NoticeCode.LEAD_TIME, Severity.INFO, weeks=setting.owned.lead_time_weeks))
+    return found
+
+
+def _of_time(setting: Setting, question: CostQuestion, paid: Bill) -> list[Notice]:
+    """Whether the deadline holds: at the expected rate, and at the slow end with unlucky interruptions."""
+    work = question.work
+    if not isinstance(work, Job) or work.deadline_hours is None:
+        return []
+    wall, deadline = paid.hours.wall, work.deadline_hours
+    if wall > deadline:
+        return [notice(NoticeCode.DEADLINE_MISSED, Severity.WARNING, wall_hours=wall, deadline_hours=deadline)]
+    rate = setting.rating.used.throughput
+    slow = msgspec.structs.replace(setting.plan, units_per_second=rate.low_units_per_second)
+    late = bill(slow).hours.wall + _unlucky_hours(setting, wall)
+    if late > deadline:
+        return [notice(NoticeCode.DEADLINE_AT_RISK, Severity.CAUTION, wall_hours=late, deadline_hours=deadline)]
+    return []
+
+
+def _unlucky_hours(setting: Setting, wall: float) -> float:
+    """What more interruptions than expected take, nine in ten: their number scatters by its root."""
+    spot, machines = setting.plan.spot, setting.plan.instances
+    if spot is None or spot.interruptions_per_hour <= 0:
+        return 0.0
+    expected = spot.interruptions_per_hour * machines * wall
+    each = interval_hours(spot, machines) / 2 + spot.restart_seconds / _SECONDS
+    return NINE_IN_TEN * math.sqrt(expected) * each

@@ -1,0 +1,108 @@
+"""How fast an option works, in the unit of the work: stated, measured or predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from cardmatch.engine.money.answer import RateUsed
+from cardmatch.engine.money.option import Measured, Option, Predicted, Reported
+from cardmatch.engine.money.work import Work
+from cardmatch.engine.speed.reports.reading import read_report
+from cardmatch.engine.speed.reports.report import Report, throughput_of
+from cardmatch.engine.speed.throughput import Throughput, WorkUnit, exactly, scaled
+from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+
+Predictor = Callable[[Option, Predicted, WorkUnit], Throughput]
+"""Units of work per second of the whole option; raises Invalid with pointers into the prediction."""
+
+LENGTHS_APART = 0.25
+"""A benchmark whose requests are this much longer or shorter than the work's says little of it."""
+
+
+class Rating(msgspec.Struct, frozen=True):
+    """The rate used, and what must be said of it."""
+
+    used: RateUsed
+    notices: tuple[Notice, ...]
+
+
+def rate(option: Option, count: int, work: Work, predict: Predictor | None) -> Rating:
+    """The throughput of *option* in the unit of *work*. Raises Invalid with a pointer into the option."""
+    given = option.throughput
+    if given is None:
+        raise refusal(FaultCode.THROUGHPUT_MISSING, "/throughput")
+    try:
+        if isinstance(given, Predicted):
+            return Rating(RateUsed(kind="predicted", throughput=_predicted(option, given, work.unit, predict)), ())
+        rating = _measured(given, work.unit) if isinstance(given, Measured) else _reported(given, count, work)
+        return rating if given.prediction is None else _compared(rating, option, given.prediction, predict)
+    except Invalid as invalid:
+        raise invalid.under("/throughput") from None
+
+
+def _predicted(option: Option, asked: Predicted, unit: WorkUnit, predict: Predictor | None) -> Throughput:
+    if predict is None:
+        raise refusal(FaultCode.THROUGHPUT_NOT_PREDICTED, "/kind")
+    return predict(option, asked, unit)
+
+
+def _measured(given: Measured, unit: WorkUnit) -> Rating:
+    if given.unit is not None and given.unit is not unit:
+        raise refusal(FaultCode.UNIT_OF_OTHER_WORK, "/unit", unit=given.unit.value, work_unit=unit.value)
+    used = RateUsed(kind="measured", throughput=exactly(unit, given.units_per_second), family=given.family)
+    return Rating(used, ())
+
+
+def _reported(given: Reported, count: int, work: Work) -> Rating:
+    report = read_report(given.tool, given.text, prompt_tokens=work.prompt_tokens, output_tokens=work.output_tokens)
+    tool = report.tool.value
+    found = throughput_of(report, work.unit)
+    if found is None:
+        has = [rate.unit.value for rate in report.rates]
+        raise refusal(FaultCode.REPORT_LACKS_UNIT, "/text", tool=tool, unit=work.unit.value, has=has)
+    notices = []
+    gpus, failed = report.accelerators, report.failed_requests
+    if gpus is not None and gpus != count:
+        found = scaled(found, count / gpus)
+        notices.append(notice(NoticeCode.REPORT_SCALED, Severity.CAUTION, tool=tool, gpus=gpus, count=count))
+    if failed:
+        notices.append(notice(NoticeCode.REPORT_WITH_FAILURES, Severity.CAUTION, tool=tool, failed=failed))
+    if _apart(work.prompt_tokens, report.prompt_tokens) or _apart(work.output_tokens, report.output_tokens):
+        notices.append(_other_lengths(report, work))
+    used = RateUsed(kind="report", throughput=found, tool=report.tool, family=report.family)
+    return Rating(used, tuple(notices))
+
+
+def _apart(asked: int | None, found: float | None) -> bool:
+    return asked is not None and found is not None and abs(found - asked) > LENGTHS_APART * asked
+
+
+def _other_lengths(report: Report, work: Work) -> Notice:
+    return notice(
+        NoticeCode.REPORT_OF_OTHER_LENGTHS,
+        Severity.CAUTION,
+        tool=report.tool.value,
+        prompt_tokens=work.prompt_tokens or 0,
+        output_tokens=work.output_tokens or 0,
+        report_prompt_tokens=round(report.prompt_tokens or 0),
+        report_output_tokens=round(report.output_tokens or 0),
+    )
+
+
+def _compared(rating: Rating, option: Option, asked: Predicted, predict: Predictor | None) -> Rating:
+    """The measurement counts; the prediction stands beside it, with a notice where the two do not agree."""
+    measured = rating.used.throughput
+    try:
+        predicted = _predicted(option, asked, measured.unit, predict)
+    except Invalid as invalid:
+        raise invalid.under("/prediction") from None
+    used = msgspec.structs.replace(rating.used, predicted=predicted)
+    low, high = predicted.low_units_per_second, predicted.high_units_per_second
+    figure = measured.expected_units_per_second
+    if low <= figure <= high:
+        return Rating(used, rating.notices)
+    outside = notice(NoticeCode.MEASURED_OUTSIDE_PREDICTION, Severity.CAUTION, measured=figure, low=low, high=high)
+    return Rating(used, (*rating.notices, outside))

@@ -1,0 +1,74 @@
+"""The comparison again and again, with one parameter set to other values."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cardmatch.engine.money.answer import SweepFigures, SweepPoint
+from cardmatch.engine.money.band import dollars
+from cardmatch.engine.money.bill import api_bill, bill
+from cardmatch.engine.money.plan import ApiPlan, Plan
+from cardmatch.engine.money.question import Sweep, SweepParameter
+from cardmatch.engine.terms.fault import FaultCode, refusal
+
+Plans = dict[str, Plan | ApiPlan]
+
+# What each parameter may be. Zero of what is divided by has no answer; counts and rates end where requests do.
+_BOUNDS = {
+    SweepParameter.USD_PER_HOUR: (1e-6, 1e6),
+    SweepParameter.UNITS_PER_SECOND: (1e-9, 1e12),
+    SweepParameter.UNITS: (1e-6, 1e18),
+    SweepParameter.UTILISATION: (1e-4, 1.0),
+    SweepParameter.RUNS: (1.0, 1e6),
+    SweepParameter.FAILED_SHARE: (0.0, 0.99),
+    SweepParameter.IDLE_HOURS: (0.0, 1e6),
+    SweepParameter.OUT_GB: (0.0, 1e9),
+    SweepParameter.STORED_GB: (0.0, 1e9),
+    SweepParameter.INTERRUPTIONS_PER_HOUR: (0.0, 60.0),
+}
+_OF_API = {SweepParameter.UNITS, SweepParameter.RUNS, SweepParameter.FAILED_SHARE}
+
+
+def sweep(asked: Sweep, plans: Plans) -> SweepFigures:
+    """Totals and unit costs at every value. Raises Invalid: a value out of bounds, or a label that is no option's."""
+    low, high = _BOUNDS[asked.parameter]
+    for position, value in enumerate(asked.values):
+        if value < low:
+            raise refusal(FaultCode.TOO_SMALL, f"/values/{position}", minimum=low)
+        if value > high:
+            raise refusal(FaultCode.TOO_LARGE, f"/values/{position}", maximum=high)
+    if asked.label is not None and asked.label not in plans:
+        raise refusal(FaultCode.WRONG_VALUE, "/label", value=asked.label, known=list(plans))
+    return SweepFigures(parameter=asked.parameter, points=tuple(_point(asked, value, plans) for value in asked.values))
+
+
+def _point(asked: Sweep, value: float, plans: Plans) -> SweepPoint:
+    totals, each = {}, {}
+    for label, plan in plans.items():
+        varied = asked.label is None or asked.label == label
+        total, units = _total(_with(plan, asked.parameter, value) if varied else plan)
+        totals[label], each[label] = dollars(total), total / units
+    return SweepPoint(value=value, total_usd=totals, usd_per_unit=each, cheapest=min(each, key=each.__getitem__))
+
+
+def _with(plan: Plan | ApiPlan, parameter: SweepParameter, value: float) -> Plan | ApiPlan:
+    if isinstance(plan, ApiPlan):
+        if parameter not in _OF_API:
+            return plan
+        if parameter is SweepParameter.UNITS:
+            return msgspec.structs.replace(plan, units=value, requests=plan.requests / plan.units * value)
+        return msgspec.structs.replace(plan, **{parameter.value: value})
+    if parameter is SweepParameter.INTERRUPTIONS_PER_HOUR:
+        if plan.spot is None:
+            return plan
+        return msgspec.structs.replace(plan, spot=msgspec.structs.replace(plan.spot, interruptions_per_hour=value))
+    if parameter is SweepParameter.UTILISATION and plan.service:
+        return msgspec.structs.replace(plan, utilisation=value, units=0.0)
+    return msgspec.structs.replace(plan, **{parameter.value: value})
+
+
+def _total(plan: Plan | ApiPlan) -> tuple[float, float]:
+    if isinstance(plan, ApiPlan):
+        return sum(api_bill(plan)), plan.units * plan.runs
+    paid = bill(plan)
+    return paid.total_usd, paid.hours.units

@@ -1,0 +1,124 @@
+"""What holds for every bill: lines add up, more costs more, units cancel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cardmatch.engine.money.answer import OptionCost
+from tests.engine.money.asking import ask, only, option
+
+CENT = 0.01
+PRICE = st.floats(0.01, 500)
+RATE = st.floats(0.01, 1e5)
+INCREMENT = st.sampled_from([1, 60, 3600, 2_628_000])
+
+CHARGES = st.fixed_dictionaries(
+    {"billing_increment_seconds": INCREMENT, "egress_usd_per_gb": st.floats(0, 1), "tax_share": st.floats(0, 0.3)},
+    optional={
+        "setup_usd": st.floats(0, 500),
+        "ingress_usd_per_gb": st.floats(0, 0.1),
+        "storage_usd_per_gb_month": st.floats(0, 0.3),
+        "public_ip_usd_per_hour": st.floats(0, 0.02),
+        "prepaid": st.booleans(),
+        "min_top_up_usd": st.floats(0, 50),
+        "included_egress_gb": st.floats(0, 1000),
+    },
+)
+DATA = st.fixed_dictionaries(
+    {},
+    optional={
+        "in_gb": st.floats(0, 1e4),
+        "out_gb": st.floats(0, 1e4),
+        "stored_gb": st.floats(0, 1e4),
+        "stopped_hours": st.floats(0, 1000),
+    },
+)
+JOB = st.fixed_dictionaries(
+    {"kind": st.just("job"), "unit": st.just("item"), "units": st.floats(1, 1e8)},
+    optional={"utilisation": st.floats(0.05, 1), "idle_hours": st.floats(0, 100)},
+)
+SERVICE = st.fixed_dictionaries(
+    {"kind": st.just("service"), "unit": st.just("item"), "utilisation": st.floats(0.05, 1)},
+    optional={"keep_warm": st.booleans(), "hours": st.floats(1, 730)},
+)
+QUESTION = st.builds(
+    lambda price, rate, charges, data, work, startup: {
+        "options": [option(price, rate, charges=charges, startup={"boot_seconds": startup})],
+        "work": work,
+        "data": data,
+    },
+    PRICE,
+    RATE,
+    CHARGES,
+    DATA,
+    JOB | SERVICE,
+    st.floats(0, 3600),
+)
+
+
+def _costed(body: dict[str, Any]) -> OptionCost:
+    return only(ask(body))
+
+
+@given(QUESTION)
+@settings(max_examples=200)
+def test_lines_add_up_to_the_cent(body: dict[str, Any]) -> None:
+    """What is listed is what is paid, within a cent, and inside the band."""
+    costed = _costed(body)
+    total = costed.total
+    assert sum(line.usd for line in costed.lines) == pytest.approx(total.expected_usd, abs=CENT)
+    assert total.low_usd <= total.expected_usd <= total.high_usd
+    assert all(line.usd >= 0 for line in costed.lines)
+
+
+@given(QUESTION, st.floats(1, 10))
+def test_a_dearer_hour_never_costs_less(body: dict[str, Any], factor: float) -> None:
+    """Monotone in the price."""
+    cheap = _costed(body).total.expected_usd
+    price = body["options"][0]["price"]["usd_per_hour"] * factor
+    dear = body | {"options": [body["options"][0] | {"price": {"kind": "caller", "usd_per_hour": price}}]}
+    assert _costed(dear).total.expected_usd >= cheap - CENT
+
+
+@given(QUESTION, st.floats(0, 1e4))
+def test_more_traffic_never_costs_less(body: dict[str, Any], more: float) -> None:
+    """Monotone in egress."""
+    data = body["data"] | {"out_gb": body["data"].get("out_gb", 0.0) + more}
+    assert _costed(body | {"data": data}).total.expected_usd >= _costed(body).total.expected_usd - CENT
+
+
+@given(QUESTION, st.floats(1, 10))
+def test_slower_work_never_costs_less(body: dict[str, Any], factor: float) -> None:
+    """Monotone in hours: the same units at a lower rate."""
+    slower = body["options"][0] | {
+        "throughput": {
+            "kind": "measured",
+            "units_per_second": body["options"][0]["throughput"]["units_per_second"] / factor,
+        }
+    }
+    fast, slow = _costed(body), _costed(body | {"options": [slower]})
+    assert slow.usd_per_unit >= fast.usd_per_unit * (1 - 1e-6)
+
+
+@given(QUESTION, st.floats(0.001, 1000))
+def test_units_cancel(body: dict[str, Any], size: float) -> None:
+    """Counting the same work in units of another size changes no dollar."""
+    counted = body["options"][0]
+    rate = counted["throughput"]["units_per_second"] * size
+    work = dict(body["work"])
+    if "units" in work:
+        work["units"] = work["units"] * size
+    resized = {"options": [counted | {"throughput": {"kind": "measured", "units_per_second": rate}}], "work": work}
+    before, after = _costed(body), _costed(body | resized)
+    assert after.total.expected_usd == pytest.approx(before.total.expected_usd, rel=1e-6, abs=CENT)
+    assert after.usd_per_unit * size == pytest.approx(before.usd_per_unit, rel=1e-6)
+
+
+@given(QUESTION)
+def test_the_same_question_has_the_same_answer(body: dict[str, Any]) -> None:
+    """Nothing is drawn, timed or remembered."""
+    assert ask(body) == ask(body)

@@ -1,0 +1,88 @@
+"""Sweeps: one parameter, up to fifty values, the whole comparison at each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cardmatch.engine.money.answer import SweepFigures
+from tests.engine.money.asking import ask, job, option, refused
+
+API = {"label": "api", "price": {"kind": "token_api", "usd_per_million_input": 0, "usd_per_million_output": 1}}
+
+
+def _sweep(parameter: str, values: list[float], **fields: Any) -> SweepFigures:
+    body = {"options": [option(1, label="a"), option(2, 3, label="b")], "work": job()} | fields
+    swept = ask(body | {"sweep": {"parameter": parameter, "values": values} | fields.get("sweep", {})}).sweep
+    assert swept is not None
+    return swept
+
+
+def test_every_point_is_the_whole_comparison() -> None:
+    """The slow card is cheaper until the fast one's hour costs three times as much."""
+    swept = _sweep("usd_per_hour", [1, 2, 4], sweep={"label": "b"})
+    assert [point.total_usd["b"] for point in swept.points] == pytest.approx([1 / 3, 2 / 3, 4 / 3], abs=1e-6)
+    assert [point.total_usd["a"] for point in swept.points] == [1, 1, 1]
+    assert [point.cheapest for point in swept.points] == ["b", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "usd"),
+    [
+        ("usd_per_hour", 5, 5),
+        ("units_per_second", 2, 0.5),
+        ("units", 7200, 2),
+        ("utilisation", 0.5, 2),
+        ("runs", 3, 3),
+        ("failed_share", 0.5, 2),
+        ("idle_hours", 4, 5),
+        ("out_gb", 10, 2),
+        ("stored_gb", 730, 1.1),
+    ],
+)
+def test_every_parameter_moves_the_cost_as_on_paper(parameter: str, value: float, usd: float) -> None:
+    """One hour at one dollar, traffic at ten cents a GB and storage at ten cents a GB and month."""
+    charges = {"billing_increment_seconds": 1, "egress_usd_per_gb": 0.1, "storage_usd_per_gb_month": 0.1}
+    body = {"options": [option(charges=charges)], "work": job(), "sweep": {"parameter": parameter, "values": [value]}}
+    swept = ask(body).sweep
+    assert swept is not None
+    assert swept.points[0].total_usd["a"] == pytest.approx(usd)
+
+
+def test_interruptions_move_spot_only() -> None:
+    """What is rented at will does not care."""
+    spot = {"interruptions_per_hour": 0.1, "checkpoint_seconds": 60, "restart_seconds": 300}
+    price = {"kind": "caller", "usd_per_hour": 3.0, "spot_usd_per_hour": 1.0}
+    interruptible = option(price=price, rent="spot", spot=spot, label="b")
+    body = {"options": [option(label="a"), interruptible], "work": job()}
+    swept = ask(body | {"sweep": {"parameter": "interruptions_per_hour", "values": [0, 1]}}).sweep
+    assert swept is not None
+    never, often = swept.points
+    assert never.total_usd["a"] == often.total_usd["a"]
+    assert never.total_usd["b"] == pytest.approx(1)
+    assert often.total_usd["b"] > 1
+
+
+def test_a_token_api_follows_the_amount_of_work() -> None:
+    """A million output tokens for a dollar, two for two; a higher hourly rate does not touch it."""
+    work = {"kind": "job", "unit": "output_token", "units": 1e6, "prompt_tokens": 1, "output_tokens": 1}
+    for parameter, expected in (("units", [1, 2]), ("usd_per_hour", [1, 1])):
+        values = [1e6, 2e6] if parameter == "units" else [1, 2]
+        swept = ask({"options": [API], "work": work, "sweep": {"parameter": parameter, "values": values}}).sweep
+        assert swept is not None
+        assert [point.total_usd["api"] for point in swept.points] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "pointer", "code"),
+    [
+        ({"parameter": "utilisation", "values": [0.5, 1.5]}, "/sweep/values/1", "too_large"),
+        ({"parameter": "units_per_second", "values": [0]}, "/sweep/values/0", "too_small"),
+        ({"parameter": "units", "values": [1], "label": "nobody"}, "/sweep/label", "wrong_value"),
+    ],
+)
+def test_values_that_have_no_answer_are_refused(sweep: dict[str, Any], pointer: str, code: str) -> None:
+    """Out of bounds, or of an option that is not there."""
+    fault = refused({"options": [option()], "work": job(), "sweep": sweep})
+    assert (fault.pointer, fault.code.value) == (pointer, code)
