@@ -26,7 +26,7 @@ CODES: dict[str, type[StrEnum]] = {
 COUNTS = {
     "age_days", "concurrency", "count", "divisor", "expert", "experts", "failed", "gpus", "heads", "kv_heads",
     "layers", "limit", "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum",
-    "multiple", "pipeline", "position", "ranks", "replicas", "requests", "starts_per_month", "tensor",
+    "multiple", "pipeline", "position", "ranks", "replicas", "requests", "tensor",
     "times_slower_high", "times_slower_low", "units", "unused", "weeks",
 }  # fmt: skip
 NAMES = {

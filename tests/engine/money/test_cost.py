@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cardmatch.engine.money.work import WORK
 from tests.engine.money.asking import ask, job, lines, offer, only, option, refused
 
 
@@ -197,7 +198,7 @@ def test_tokens_can_be_bought_instead() -> None:
         ({"kind": "job", "unit": "token", "units": 1e6}, "/work", "request_lengths_missing"),
         (
             {"kind": "job", "unit": "image", "units": 10, "prompt_tokens": 1, "output_tokens": 1},
-            "/work/unit",
+            f"{WORK}/unit",
             "unit_not_sold",
         ),
         (

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cardmatch.engine.money.work import WORK
 from tests.engine.money.asking import ask, job, lines, only, option, refused
 
 
@@ -43,7 +44,7 @@ def test_scaled_to_zero_only_starts_and_work_are_paid() -> None:
     work = _service(units_per_month=36_000, keep_warm=False)
     figures = ask({"options": [option(startup=startup)], "work": work})
     assert lines(only(figures)) == pytest.approx({"work": 10, "startup": 3})
-    assert "/work/starts_per_month" in [assumption.pointer for assumption in figures.assumptions]
+    assert f"{WORK}/starts_per_month" in [assumption.pointer for assumption in figures.assumptions]
 
 
 def test_idle_hours_may_have_their_own_price() -> None:

@@ -51,7 +51,7 @@ def _option_cost(
     lines = tuple([Line(code, dollars(usd)) for code, usd in zip(LINES, paid.amounts, strict=True) if usd])
     total = _total(setting, paid, sum([line.usd for line in lines]), unknown)
     waiting = sum(line.usd for line in lines if line.code is LineCode.WAITING)
-    each = per(total.expected_usd, paid.hours.units, question)
+    each = per(paid.total_usd, paid.hours.units, question)
     return OptionCost(
         label=setting.option.label,
         card=setting.card,

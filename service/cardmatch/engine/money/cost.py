@@ -21,7 +21,7 @@ from cardmatch.engine.money.rating import Predictor
 from cardmatch.engine.money.setting import Market, Setting, set_up
 from cardmatch.engine.money.sweeping import Plans, sweep
 from cardmatch.engine.money.token_api import api_cost, api_plan, usd_per_unit
-from cardmatch.engine.money.work import Job, Service
+from cardmatch.engine.money.work import WORK, Job, Service
 from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import Assumption, Question, QuestionCode, Scalar
 
@@ -77,7 +77,7 @@ def _check(question: CostQuestion) -> None:
         seen.add(option.label)
     if isinstance(question.work, Service):
         if (question.work.utilisation is None) == (question.work.units_per_month is None):
-            raise refusal(FaultCode.EXACTLY_ONE_OF, "/work", fields=["utilisation", "units_per_month"])
+            raise refusal(FaultCode.EXACTLY_ONE_OF, WORK, fields=["utilisation", "units_per_month"])
         for field, stated in (("runs", question.runs != 1), ("failed_share", question.failed_share > 0)):
             if stated:
                 raise refusal(FaultCode.ONLY_FOR_JOBS, f"/{field}", field=field)
@@ -106,7 +106,7 @@ def _units(question: CostQuestion, settings: dict[str, Setting]) -> float:
     if work.units_per_month is not None:
         return work.units_per_month
     if not settings:
-        raise refusal(FaultCode.LOAD_OF_SERVICE_MISSING, "/work")
+        raise refusal(FaultCode.LOAD_OF_SERVICE_MISSING, WORK)
     return bill(next(iter(settings.values())).plan).hours.units
 
 
@@ -129,12 +129,12 @@ def _assumptions(question: CostQuestion, settings: dict[str, Setting]) -> tuple[
     """Defaults of the work, once, then of each option."""
     work: dict[str, Scalar] = {}
     if isinstance(question.work, Job) and question.work.utilisation is None:
-        work["/work/utilisation"] = 1.0
+        work[f"{WORK}/utilisation"] = 1.0
     own = []
     for index, option in enumerate(question.options):
         if option.label in settings:
             for pointer, value in settings[option.label].assumed:
-                if pointer.startswith("/work/"):
+                if pointer.startswith(WORK):
                     work[pointer] = value
                 else:
                     own.append(Assumption(pointer=f"/options/{index}{pointer}", value=value))

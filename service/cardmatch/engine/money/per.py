@@ -34,8 +34,8 @@ def per(total_usd: float, units: float, question: CostQuestion) -> Per:
         units_per_usd=units / total_usd if total_usd else None,
         million_tokens=each * 1e6 if tokens else None,
         thousand=None if tokens else each * 1e3,
-        run=total_usd / question.runs if job else None,
-        month=None if job else total_usd,
+        run=dollars(total_usd / question.runs) if job else None,
+        month=None if job else dollars(total_usd),
     )
 
 

@@ -15,7 +15,7 @@ from cardmatch.engine.money.purchase import OwnedHour
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.quote import Quote
 from cardmatch.engine.money.spot import Spot
-from cardmatch.engine.money.work import Job, Service
+from cardmatch.engine.money.work import WORK, Job, Service
 from cardmatch.engine.speed.throughput import Throughput
 from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Scalar
@@ -27,7 +27,7 @@ STARTS_PER_MONTH = 30
 _SECONDS = 3600.0
 
 Assumed = list[tuple[str, Scalar]]
-"""Pointers and values of defaults that were filled in; relative to the option, or absolute under `/work/`."""
+"""Pointers and values of defaults that were filled in; relative to the option, or absolute under `WORK`."""
 
 
 class Machines(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ def _of_service(
 ) -> dict[str, Any]:
     """A month; what is owned or committed is paid for all of it."""
     if not work.keep_warm and work.starts_per_month is None:
-        assumed.append(("/work/starts_per_month", STARTS_PER_MONTH))
+        assumed.append((f"{WORK}/starts_per_month", STARTS_PER_MONTH))
     whole = owned is not None or option.rent is Rent.RESERVED
     return {
         "service": True,

@@ -10,7 +10,7 @@ from cardmatch.engine.money.per import foreign, per
 from cardmatch.engine.money.plan import ApiPlan
 from cardmatch.engine.money.price import TokenApiPrice
 from cardmatch.engine.money.question import CostQuestion
-from cardmatch.engine.money.work import Job, Work
+from cardmatch.engine.money.work import WORK, Job, Work
 from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import FaultCode, refusal
@@ -22,10 +22,10 @@ def requests_per_unit(work: Work) -> float:
     """Requests in one unit of *work*. Raises Invalid at `/work`: an API sells tokens of requests of known lengths."""
     prompt, output = work.prompt_tokens, work.output_tokens
     if prompt is None or output is None:
-        raise refusal(FaultCode.REQUEST_LENGTHS_MISSING, "/work")
+        raise refusal(FaultCode.REQUEST_LENGTHS_MISSING, WORK)
     per_request = {WorkUnit.TOKEN: prompt + output, WorkUnit.OUTPUT_TOKEN: output, WorkUnit.REQUEST: 1}.get(work.unit)
     if per_request is None:
-        raise refusal(FaultCode.UNIT_NOT_SOLD, "/work/unit", unit=work.unit.value)
+        raise refusal(FaultCode.UNIT_NOT_SOLD, f"{WORK}/unit", unit=work.unit.value)
     return 1 / per_request
 
 
@@ -54,10 +54,11 @@ def api_plan(price: TokenApiPrice, question: CostQuestion, units_per_month: floa
 
 def api_cost(option: Option, question: CostQuestion, plan: ApiPlan) -> OptionCost:
     """The column of a token API: two lines, no hours, no machines."""
-    lines = tuple([Line(code, dollars(usd)) for code, usd in zip(API_LINES, api_bill(plan), strict=True) if usd])
+    amounts = api_bill(plan)
+    lines = tuple([Line(code, dollars(usd)) for code, usd in zip(API_LINES, amounts, strict=True) if usd])
     total = spread(sum(line.usd for line in lines), [], [], Basis.EXACT)
     units = plan.units * plan.runs
-    each = per(total.expected_usd, units, question)
+    each = per(sum(amounts), units, question)
     return OptionCost(
         label=option.label,
         card=None,

@@ -11,6 +11,9 @@ from cardmatch.engine.money.amounts import Gigabytes
 from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.engine.terms.units import Tokens
 
+WORK = "/work"
+"""JSON Pointer of the work in a request."""
+
 Units = Annotated[float, Meta(ge=1e-6, le=10**18, description="Units of work.")]
 Hours = Annotated[float, Meta(ge=0, le=10**6, description="Hours.")]
 LONGEST_MONTH_HOURS = 744
