@@ -10,6 +10,7 @@ import msgspec
 from cardmatch.engine.models.architecture import Tower, TowerKind
 from cardmatch.engine.models.config.formula import Formula, compile_formula
 from cardmatch.engine.models.config.keys import Keys, integer, wrong_type
+from cardmatch.engine.terms.fault import FaultCode, refusal
 
 _MOST_SIZE = 1 << 20
 
@@ -84,12 +85,16 @@ def _read(keys: Keys, recipe: Recipe, hidden_size: int) -> Tower | None:
     sizes: dict[str, int] = {"text": hidden_size}
     for name, size in rule.sizes.items():
         sizes[name] = _size(keys if size.outer else config, name, size, sizes)
-    for name, formula in recipe.derived:
-        sizes[name] = formula(sizes)
+    try:
+        for name, formula in recipe.derived:
+            sizes[name] = formula(sizes)
+        parameters = max(recipe.parameters(sizes), 0)
+    except ZeroDivisionError:  # a size of zero that another is divided by
+        raise refusal(FaultCode.TOO_SMALL, config.pointer, minimum=1) from None
     tokens = sizes.get(rule.tokens)
     return Tower(
         tower=rule.tower,
-        parameters=max(recipe.parameters(sizes), 0),
+        parameters=parameters,
         hidden_size=sizes.get(rule.hidden),
         layers=sizes.get(rule.layers),
         width=sizes.get(rule.width),
