@@ -1,0 +1,44 @@
+"""A model as its files describe it: architecture and checkpoint together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.config.dialects import Dialects
+from cardmatch.engine.models.config.read import read_config
+from cardmatch.engine.models.fit import fitted_to_tensors
+from cardmatch.engine.models.quantization.read import read_checkpoint
+from cardmatch.engine.terms.fault import Invalid
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """What is computed and cached, and how the weights are stored."""
+
+    architecture: Architecture
+    checkpoint: Checkpoint
+
+
+def read_model(
+    config: Mapping[str, Any],
+    dialects: Dialects,
+    *,
+    quantization: Mapping[str, Any] | None = None,
+    safetensors: Mapping[str, int] | None = None,
+) -> Model:
+    """The model of a Hugging Face config.json, its hf_quant_config.json and its element counts per dtype.
+
+    Raises Invalid with pointers below /config, /quantization and /safetensors.
+    """
+    try:
+        architecture = read_config(config, dialects)
+    except Invalid as wrong:
+        raise wrong.under("/config") from None
+    checkpoint = read_checkpoint(architecture, config, quantization)
+    if safetensors:
+        checkpoint = fitted_to_tensors(architecture, checkpoint, safetensors)
+    return Model(architecture=architecture, checkpoint=checkpoint)
