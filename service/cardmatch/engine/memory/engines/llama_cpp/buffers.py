@@ -64,11 +64,11 @@ def buffers(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread
     projector = _projector_bytes(job, spread) if options.mmproj else 0
     gpus = tuple(
         GpuBuffers(
-            model_bytes=model + (_draft_weights(spread) if options.draft and gpu == last else 0),
+            model_bytes=model,
             caches=caches(architecture, layers, job.kv_cache, settled),
             compute_bytes=compute_bytes(graph, settled, work),
             projector_bytes=projector if gpu == 0 else 0,
-            draft_bytes=_draft_bytes(job, graph, settled, work) if options.draft and gpu == last else 0,
+            draft_bytes=_draft_bytes(job, spread, graph, settled, work) if options.draft and gpu == last else 0,
         )
         for gpu, (model, layers, work) in enumerate(zip(spread.gpu_bytes, spread.gpu_layers, works, strict=True))
     )
@@ -88,7 +88,8 @@ def _work(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread, 
     return Work(
         pipelined=held > 1 and alone and options.split_mode is SplitMode.LAYER and not settled.fork,
         fetched_bytes=_fetched(options, settled, spread),
-        output=spread.output_gpu in {gpu, None},
+        fetched_output_bytes=_fetched_output(options, settled, spread),
+        output=spread.output_gpu == gpu or (spread.output_gpu is None and settled.fork),
         quantised_cache=min(bytes_per_element(formats.k), bytes_per_element(formats.v)) < _F16,
         values_copied=options.flash_attention is FlashAttention.AUTO and settled.era.flash_attention_auto,
         mask_kept=spread.offloaded,
@@ -109,9 +110,14 @@ def _fetched(options: LlamaCpp, settled: Settled, spread: Spread) -> int:
         in_ram = spread.host_layers if part.kind is PartKind.DENSE else spread.host_layers or spread.host_expert_layers
         if in_ram and not (part.kind is PartKind.EXPERTS and settled.fork):
             largest = max(largest, part.bytes / part.layers / 3)
-    if spread.output_gpu is None and settled.outputs == settled.n_ubatch:
-        largest = max(largest, *(part.bytes for part in spread.weights if part.stage is not Stage.LAYERS), 0.0)
     return int(largest)
+
+
+def _fetched_output(options: LlamaCpp, settled: Settled, spread: Spread) -> int:
+    """The output matrix where it lies in RAM: the fork copies it to the GPU, mainline multiplies it where it is."""
+    if spread.output_gpu is not None or not (settled.fork and options.op_offload and fetches(settled)):
+        return 0
+    return max((part.bytes for part in spread.weights if part.kind in {PartKind.HEAD, PartKind.EMBEDDING}), default=0)
 
 
 def _projector_bytes(job: ServingJob, spread: Spread) -> int:
@@ -125,12 +131,9 @@ def _projector_bytes(job: ServingJob, spread: Spread) -> int:
     return held + graph
 
 
-def _draft_weights(spread: Spread) -> int:
-    return sum(part.bytes for part in spread.weights if part.kind is PartKind.MTP)
-
-
-def _draft_bytes(job: ServingJob, graph: Graph, settled: Settled, work: Work) -> int:
-    """The drafting context: a cache of its own for each multi-token-prediction layer, and a compute buffer."""
+def _draft_bytes(job: ServingJob, spread: Spread, graph: Graph, settled: Settled, work: Work) -> int:
+    """The drafting context: weights and a cache of its own for its layers, and a compute buffer."""
+    weights = sum(part.bytes for part in spread.weights if part.kind is PartKind.MTP)
     rows = by_layer(job.architecture, (), next_token=True)
     cache = sum(token_bytes(row, job.kv_cache) * row.layers * settled.n_ctx for row in rows)
-    return math.ceil(cache) + compute_bytes(graph, settled, work)
+    return weights + math.ceil(cache) + compute_bytes(graph, settled, work)

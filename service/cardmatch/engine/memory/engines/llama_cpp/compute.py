@@ -21,13 +21,15 @@ _FETCH_FROM_TOKENS = 32  # smaller batches are computed where the weights lie
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What one GPU has to compute, beside the graph itself.
 
-    `pipelined`: several GPUs work on several micro-batches at once. `fetched_bytes`: the largest matrix that is copied
-    from RAM to be multiplied here. `output`: the logits are computed here. `quantised_cache`: attention reads f16
+    `pipelined`: several GPUs work on several micro-batches at once. `fetched_bytes`: the largest matrix of a layer that
+    is copied from RAM to be multiplied here. `output`: the logits are computed here, by a matrix of
+    `fetched_output_bytes` if that lies in RAM. `quantised_cache`: attention reads f16
     copies of it. `mask_kept`: the wider mask outlives its copy (graphs split by host tensors).
     """
 
     pipelined: bool = False
     fetched_bytes: int = 0
+    fetched_output_bytes: int = 0
     output: bool = True
     quantised_cache: bool = False
     values_copied: bool = False
@@ -41,8 +43,10 @@ def compute_bytes(graph: Graph, settled: Settled, work: Work) -> int:
     mask = _mask_cells(graph, settled) * tokens
     copies = _PIPELINE_COPIES if work.pipelined else 1
     streams = (copies - 1) * graph.hidden * row
-    layers = [graph.feed_forward_stage * row, graph.experts_stage * row + work.fetched_bytes]
-    layers.append(_attention_bytes(graph, settled, work, row))
+    results = 3 if settled.era.fused_gates else 2
+    inner = max(graph.feed_forward_stage(results), graph.experts_stage(results)) * row + work.fetched_bytes
+    recurrent = graph.recurrent_stage(tokens, settled.slots) * _F32
+    layers = [inner, recurrent, _attention_bytes(graph, settled, work, row)]
     stages = [streams + _logits_bytes(graph, settled, work, row)]
     if not settled.flash_attention or settled.era.half_mask:
         kept = mask * (_F16 if settled.flash_attention else _F32) * copies
@@ -56,8 +60,11 @@ def compute_bytes(graph: Graph, settled: Settled, work: Work) -> int:
 
 def _attention_bytes(graph: Graph, settled: Settled, work: Work, row: int) -> int:
     if settled.flash_attention:
-        copied = work.quantised_cache and settled.era.reserved_dequantisation
-        return graph.flash_stage * row + (settled.n_ctx * graph.key_value * _F16 if copied else 0)
+        copied = 0
+        if work.quantised_cache and settled.era.reserved_dequantisation:
+            window = sliding_cells(graph.window_tokens, settled) if graph.window_tokens else 0
+            copied = max(settled.n_ctx * graph.key_value, window * graph.sliding_key_value) * _F16
+        return graph.flash_stage * row + copied
     matrix = settled.n_ctx_seq * graph.heads * row
     return matrix + graph.plain_stage * row + (settled.n_ctx * graph.value * _F16 if work.values_copied else 0)
 
@@ -67,8 +74,8 @@ def _logits_bytes(graph: Graph, settled: Settled, work: Work, row: int) -> int:
     if not work.output:
         return 0
     capped = 2 if settled.fork and graph.soft_capped else 1
-    fetched = work.fetched_bytes if settled.outputs >= _FETCH_FROM_TOKENS else 0
-    return settled.outputs * _F32 * (graph.vocabulary * capped + graph.hidden) + graph.hidden * row // 2 + fetched
+    logits = settled.outputs * _F32 * (graph.vocabulary * capped + graph.hidden) + graph.hidden * row // 2
+    return logits + work.fetched_output_bytes
 
 
 def host_compute_bytes(graph: Graph, settled: Settled, work: Work) -> int:

@@ -16,9 +16,12 @@ CURRENT_BUILD = 11_501
 LATENT_KEYS_AND_VALUES = 5_140  # 576 + 512 elements cached per layer of MLA (12801)
 WINDOWED_CACHE = 5_429  # sliding layers keep a window, sized by the logical batch (13194)
 WINDOW_BY_MICRO_BATCH = 5_560  # the same, sized by the micro-batch
+FUSED_GATES = 5_780  # gate, up and product of a feed-forward are three results, before two (14158)
+SEPARATE_STREAMS = 5_913  # slots may have caches of their own (14363)
 FLASH_ATTENTION_AUTO = 6_325  # before, off unless asked for (15434)
 FOUR_UNIFIED_SLOTS = 7_200  # llama-server without -np: four slots on one cache (16736)
 FIT = 7_407  # unset arguments are adjusted to free memory (16653)
+OUTPUT_FIRST = 7_450  # the output counts as the first layer to be offloaded, before as the last (18148)
 LATENT_KEYS_ONLY = 7_830  # MLA caches keys alone, values are a view of them (19067)
 HALF_MASK = 9_390  # the attention mask is f16 from the start (23764)
 LIMITED_OUTPUTS = 9_440  # llama-server reserves logits for its slots alone (23861)
@@ -38,6 +41,9 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
 
     mla: MlaEra
     windowed_cache: bool
+    fused_gates: bool
+    separate_streams: bool
+    output_first: bool
     window_by_micro_batch: bool
     flash_attention_auto: bool
     default_slots: int
@@ -57,6 +63,9 @@ def era_of(build: int) -> Era:
     return Era(
         mla=mla,
         windowed_cache=build >= WINDOWED_CACHE,
+        fused_gates=build >= FUSED_GATES,
+        separate_streams=build >= SEPARATE_STREAMS,
+        output_first=build >= OUTPUT_FIRST,
         window_by_micro_batch=build >= WINDOW_BY_MICRO_BATCH,
         flash_attention_auto=build >= FLASH_ATTENTION_AUTO,
         default_slots=4 if four else 1,
@@ -71,6 +80,9 @@ def era_of(build: int) -> Era:
 IK_ERA = Era(
     mla=MlaEra.KEYS_ONLY,
     windowed_cache=False,
+    fused_gates=False,
+    separate_streams=False,
+    output_first=False,
     window_by_micro_batch=False,
     flash_attention_auto=True,
     default_slots=1,

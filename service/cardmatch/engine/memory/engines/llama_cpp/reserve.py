@@ -33,7 +33,7 @@ def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibratio
     settled = settle(options, job)
     gpus = placement.layout.tensor * placement.layout.pipeline
     pieces = parts(job.architecture, job.checkpoint)
-    held = spread(job, pieces, options, gpus)
+    held = spread(job, pieces, options, gpus, output_first=settled.era.output_first)
     every = buffers(job, options, settled, held)
     fullest = max(range(gpus), key=lambda gpu: every.gpus[gpu].total_bytes)
     gpu = every.gpus[fullest]

@@ -47,10 +47,7 @@ def settle(options: LlamaCpp, job: ServingJob) -> Settled:
     fork = options.variant is Variant.IK
     era = IK_ERA if fork else era_of(int(options.version[1:]))
     slots = options.n_parallel or max(era.default_slots, min(job.concurrency, 256))
-    unified = options.kv_unified
-    if unified is None:
-        unified = era.default_unified if options.n_parallel is None else fork
-    streams = 1 if unified else slots
+    streams = 1 if _unified(options, era) else slots
     asked = options.n_ctx or _asked(job, streams)
     n_ctx_seq = padded(asked) if streams == 1 else padded(asked // streams)
     n_batch = min(options.n_batch, n_ctx_seq * streams)
@@ -74,6 +71,15 @@ def settle(options: LlamaCpp, job: ServingJob) -> Settled:
         outputs=min(slots * (1 + drafts), n_ubatch) if limited else n_ubatch,
         states=slots * (1 + drafts),
     )
+
+
+def _unified(options: LlamaCpp, era: Era) -> bool:
+    """Whether slots share one cache: where nothing is said, those that the server chose by itself do."""
+    if not era.separate_streams:
+        return True
+    if options.kv_unified is None:
+        return era.default_unified and options.n_parallel is None
+    return options.kv_unified
 
 
 def _asked(job: ServingJob, streams: int) -> int:

@@ -1,7 +1,7 @@
 """Which layers and which of their tensors lie on which GPU, and what stays in RAM.
 
-Source: src/llama-model.cpp (b11501): the last layers go to the GPUs in proportion, the output counts as one more layer,
-the token embedding stays on the host, a tied one is copied to where the output lies.
+Source: src/llama-model.cpp (b11501): the last layers go to the GPUs in proportion, the output counts as a layer, the
+token embedding stays on the host, a tied one is copied to where the output lies.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.host_layers or self.host_expert_layers) or self.output_gpu is None
 
 
-def spread(job: ServingJob, weights: tuple[Part, ...], options: LlamaCpp, gpus: int) -> Spread:
+def spread(job: ServingJob, weights: tuple[Part, ...], options: LlamaCpp, gpus: int, *, output_first: bool) -> Spread:
     """Spread the *weights* of *job* over *gpus* equal GPUs. Raises Invalid for an override that cannot be read."""
     layers = len(job.architecture.layer_order)
-    owners = _owners(layers, options, gpus)
+    owners = _owners(layers, options, gpus, output_first=output_first)
     on_gpu, on_host, expert_layers = _layer_weights(job, _per_layer(weights), owners[:-1], _hosted(job, options))
     output = owners[-1]
     for part in weights:
@@ -73,11 +73,16 @@ def spread(job: ServingJob, weights: tuple[Part, ...], options: LlamaCpp, gpus: 
     )
 
 
-def _owners(layers: int, options: LlamaCpp, gpus: int) -> list[int | None]:
-    """The GPU of each layer and, last, of the output; None for the host."""
+def _owners(layers: int, options: LlamaCpp, gpus: int, *, output_first: bool) -> list[int | None]:
+    """The GPU of each layer and, last, of the output; None for the host.
+
+    The last layers are offloaded; the output is the first of them, or in older builds the one after all layers.
+    """
     asked = layers + 1 if options.n_gpu_layers is None else min(options.n_gpu_layers, layers + 1)
-    start = layers + 1 - asked
-    return [None] * start + [_gpu(position, asked, options, gpus) for position in range(asked)]
+    placed: list[int | None] = [_gpu(position, asked, options, gpus) for position in range(asked)]
+    if output_first or asked > layers:
+        return [None] * (layers + 1 - asked) + placed
+    return [*[None] * (layers - asked), *placed, None]
 
 
 def _layer_weights(
