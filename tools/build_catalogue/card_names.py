@@ -8,6 +8,9 @@ from typing import Any
 from cardmatch.catalogue.names.spelling import key
 from tools.build_catalogue.files import one_row_a_line, read_json
 
+# Names that the transcribed list lacks: Google's own for the TPU v5e.
+ALSO = {"TPU v5litepod": "tpu-v5e", "TPU v5 lite": "tpu-v5e"}
+
 
 def build(shared: pathlib.Path) -> dict[str, bytes]:
     """`card_names.json`: every spelling reduced to its key, with the cards that it can mean.
@@ -21,6 +24,8 @@ def build(shared: pathlib.Path) -> dict[str, bytes]:
             cards = candidates(entry)
             if meant.setdefault(key(spelling), cards) != cards:
                 raise ValueError(f"{spelling!r} means {cards}, but its key already means {meant[key(spelling)]}")
+    for spelling, card in ALSO.items():
+        meant.setdefault(key(spelling), (card,))
     for spelling, cards in forms(read_json(shared / "cards.json")["cards"]).items():
         meant.setdefault(spelling, cards)
     head = {

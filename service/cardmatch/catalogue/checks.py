@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from cardmatch.catalogue.feed import key_of
 from cardmatch.catalogue.snapshot import Snapshot
+from cardmatch.engine.hardware.card import mig_profile
 from cardmatch.engine.money.offer import Offer, PriceKind
 
 
@@ -49,17 +50,20 @@ def _references(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _offers(snapshot: Snapshot) -> Iterator[str]:
-    cards = {row.id for row in snapshot.cards}
+    cards = {row.id: row for row in snapshot.cards}
     providers = {row.id for row in snapshot.providers}
     countries = {row.code for row in snapshot.countries}
     for offer in snapshot.offers:
         named = {offer.card} if offer.card else set(offer.card_candidates or ())
-        if (offer.card is None) == (offer.card_candidates is None) or not named <= cards:
+        if (offer.card is None) == (offer.card_candidates is None) or not named <= cards.keys():
             yield f"offers: {offer.id}: its card is not one of the catalogue, or it has both a card and candidates"
         if not {offer.provider, offer.broker or offer.provider} <= providers:
             yield f"offers: {offer.id}: no such provider or broker"
         if offer.server_country is not None and offer.server_country not in countries:
             yield f"offers: {offer.id}: no country {offer.server_country}"
+        known = [cards[card] for card in named & cards.keys()]
+        if offer.mig_profile is not None and not all(mig_profile(card, offer.mig_profile) for card in known):
+            yield f"offers: {offer.id}: its card has no MIG profile {offer.mig_profile}"
         if fault := _price(offer):
             yield f"offers: {offer.id}: {fault}"
 

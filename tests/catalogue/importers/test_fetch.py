@@ -17,6 +17,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     seen: list[dict[str, str]] = []  # noqa: RUF012 - shared on purpose: what all requests carried
+    tunnels: list[str] = []  # noqa: RUF012 - shared on purpose: where clients wanted to be connected to
+
+    def do_CONNECT(self) -> None:
+        """Refuse to be a proxy, and remember for what."""
+        Handler.tunnels.append(self.path)
+        self._send(403, b"")
 
     def do_GET(self) -> None:
         """Answer one request."""
@@ -66,7 +72,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def base() -> Iterator[str]:
     """The address of the server."""
-    Handler.seen = []
+    Handler.seen, Handler.tunnels = [], []
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -137,3 +143,15 @@ def test_a_server_that_is_not_there_is_unreadable() -> None:
     """A closed port is reported with the address."""
     with pytest.raises(Unreadable, match=r"127\.0\.0\.1:9"):
         fetch("http://127.0.0.1:9/list")
+
+
+def test_https_goes_through_the_proxy_of_the_environment(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's egress proxy is asked for a tunnel, unless the host is exempt."""
+    monkeypatch.setenv("HTTPS_PROXY", base)
+    with pytest.raises(Unreadable, match="403"):
+        fetch("https://prices.example/list")
+    assert Handler.tunnels == ["prices.example:443"]
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with pytest.raises(Unreadable):
+        fetch("https://127.0.0.1:9/list")
+    assert Handler.tunnels == ["prices.example:443"]

@@ -84,6 +84,22 @@ def test_each_bad_row_is_left_out_with_its_reason(row: object, reason: RejectRea
     assert [(rejection.place, rejection.reason) for rejection in left] == [("prices#0", reason)]
 
 
+@pytest.mark.parametrize(
+    "named", [{"card": "a100-sxm-80", "mig_profile": "3g.40gb"}, {"card": "A100-SXM4-80GB-MIG-3g.40gb"}]
+)
+def test_a_slice_of_a_card_is_offered_as_one(named: dict[str, str]) -> None:
+    """In a field of its own or in the name: the price of a slice is never taken for that of the card."""
+    (offer,), left = judged(msgspec.json.encode([{"provider": "a", "usd_per_hour": 0.9, **named}]))
+    assert left == []
+    assert (offer.card, offer.mig_profile) == ("a100-sxm-80", "3g.40gb")
+
+
+def test_a_slice_that_the_card_lacks_is_left_out() -> None:
+    """An L4 cannot be partitioned."""
+    _, left = judged(b'[{"provider": "a", "card": "l4", "mig_profile": "1g.5gb", "usd_per_hour": 0.1}]')
+    assert [row.reason for row in left] == [RejectReason.UNKNOWN_MIG_PROFILE]
+
+
 def test_a_country_that_is_not_in_the_catalogue_is_unknown() -> None:
     """A made-up code becomes null rather than a dangling reference."""
     (offer,), _ = judged(b'[{"provider": "a", "card": "l4", "usd_per_hour": 1, "server_country": "XX"}]')

@@ -173,6 +173,8 @@ def test_a_tpu_slice_counts_its_chips() -> None:
     assert (offer.card, offer.gpu_count) == ("tpu-v6e", 8)
     cores = one_offer("gcp", ",,,tpu-v5p-8,1,tpu-v5p-8,us-east1,us-east1-d,16.8,5.0", head=GCP)
     assert (cores.card, cores.gpu_count) == ("tpu-v5p", 4)
+    lite = one_offer("gcp", ",,,tpu-v5litepod-4,1,tpu-v5litepod-4,us-east1,us-east1-d,4.8,2.0", head=GCP)
+    assert (lite.card, lite.gpu_count) == ("tpu-v5e", 4)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +190,27 @@ def test_a_tpu_slice_counts_its_chips() -> None:
 def test_each_clouds_own_instance_names_are_read(cloud: str, row: str, card: str) -> None:
     """The instance says which H100 it is; the accelerator column never does."""
     assert one_offer(cloud, row).card == card
+
+
+def test_a_part_of_a_card_is_not_a_card() -> None:
+    """An eighth of an L4 at an eighth of its price would be the cheapest L4 there is."""
+    row = f"g6f.large,L4,0.125,2,8,{info('L4', 2861)},0.2,0.1,us-east-1"
+    assert reasons("aws", row) == [RejectReason.FRACTIONAL_GPU]
+
+
+@pytest.mark.parametrize(
+    ("instance", "card"),
+    [
+        ("p5.48xlarge", "h100-sxm-80"),
+        ("p4de.24xlarge", "a100-sxm-80"),
+        ("p6-b200.48xlarge", "b200"),
+        ("g5.xlarge", "a10g"),
+    ],
+)
+def test_amazons_instances_name_their_card(instance: str, card: str) -> None:
+    """By the whole name or by its family, whatever the accelerator column says."""
+    accelerator = {"h100-sxm-80": "H100", "a100-sxm-80": "A100-80GB", "b200": "B200", "a10g": "A10G"}[card]
+    assert one_offer("aws", f"{instance},{accelerator},8,192,2048,,32.5,,us-east-1").card == card
 
 
 def test_cards_without_a_row_are_named_as_such() -> None:

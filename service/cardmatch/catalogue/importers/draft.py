@@ -15,6 +15,7 @@ class RejectReason(StrEnum):
     """Why a row did not become an offer."""
 
     NO_GPU = "no_gpu"
+    FRACTIONAL_GPU = "fractional_gpu"
     MALFORMED = "malformed"
     UNKNOWN_CARD = "unknown_card"
     CARD_NOT_LISTED = "card_not_listed"
@@ -26,6 +27,7 @@ class RejectReason(StrEnum):
     PRICE_WITHOUT_HOST = "price_without_host"
     HOST_WITHOUT_GPU_PRICE = "host_without_gpu_price"
     DISTRUSTED_SOURCE = "distrusted_source"
+    UNKNOWN_MIG_PROFILE = "unknown_mig_profile"
     DUPLICATE = "duplicate"
 
 

@@ -7,6 +7,7 @@ import http.client
 import pathlib
 import ssl
 import time
+import urllib.request
 from collections.abc import Mapping
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -44,8 +45,8 @@ def fetch(
 ) -> Fetched:
     """The body at *url*, from the folder *cache* where the server says that it has not changed. Raises Unreadable.
 
-    Plain HTTP is only spoken to this machine; a redirect is followed three times, and the headers (keys) stay behind
-    when it leaves the host.
+    HTTPS goes through the proxy that the environment names (HTTPS_PROXY, NO_PROXY). Plain HTTP is only spoken to this
+    machine; a redirect is followed three times, and the headers (keys) stay behind when it leaves the host.
     """
     kept, body_path, meta_path = _cached(url, cache)
     conditional = {
@@ -112,9 +113,14 @@ def _get(
 def _connection(target: SplitResult) -> http.client.HTTPConnection:
     host = target.hostname or ""
     if target.scheme == "https":
-        return http.client.HTTPSConnection(
-            host, target.port, timeout=CONNECT_SECONDS, context=ssl.create_default_context()
-        )
+        context = ssl.create_default_context()
+        proxy = urllib.request.getproxies().get("https")
+        if proxy is None or urllib.request.proxy_bypass(host):
+            return http.client.HTTPSConnection(host, target.port, timeout=CONNECT_SECONDS, context=context)
+        way = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+        tunnel = http.client.HTTPSConnection(way.hostname or "", way.port, timeout=CONNECT_SECONDS, context=context)
+        tunnel.set_tunnel(host, target.port or http.client.HTTPS_PORT)
+        return tunnel
     if target.scheme == "http" and host in _LOOPBACK:
         return http.client.HTTPConnection(host, target.port, timeout=CONNECT_SECONDS)
     raise ValueError("only https:// (and http:// to this machine) is fetched")

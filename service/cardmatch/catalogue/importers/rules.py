@@ -13,8 +13,9 @@ import msgspec
 from cardmatch.catalogue.importers.draft import Draft, Rejection, RejectReason
 from cardmatch.catalogue.importers.knowledge import country_of
 from cardmatch.catalogue.names.cards import resolve_card
+from cardmatch.catalogue.names.spelling import label
 from cardmatch.catalogue.world import World
-from cardmatch.engine.hardware.card import Topology
+from cardmatch.engine.hardware.card import MigProfile, Topology, mig_profile
 from cardmatch.engine.money.offer import Offer, OfferLink, PriceKind
 from cardmatch.engine.terms.fault import FaultCode, Invalid
 
@@ -25,6 +26,7 @@ _FEWEST_FOR_MEDIAN = 3
 _REASONS = {
     FaultCode.CARD_NOT_LISTED: RejectReason.CARD_NOT_LISTED,
     FaultCode.CARD_MEMORY_CONFLICT: RejectReason.CARD_MEMORY_CONFLICT,
+    FaultCode.UNKNOWN_MIG_PROFILE: RejectReason.UNKNOWN_MIG_PROFILE,
 }
 _LINKS: dict[Topology | None, OfferLink] = {Topology.NVSWITCH: OfferLink.NVSWITCH, Topology.BRIDGE: OfferLink.BRIDGE}
 Result = Offer | Rejection
@@ -60,12 +62,31 @@ class _Rules:
         cards = self._known(draft.card_candidates) or self._cards(draft.card_names, draft.memory_gb)
         if isinstance(cards, RejectReason):
             return _reject(draft, cards, " / ".join(draft.card_names))
+        mig = self._partition(cards, draft)
+        if isinstance(mig, Rejection):
+            return mig
         usd, spot = _prices(draft)
         if usd is None and spot is None and draft.price_native is None and draft.price_kind is not PriceKind.CONTACT:
             return _reject(draft, RejectReason.NO_PRICE, "no price, or zero, which means that none is known")
-        if odd := self._implausible(cards, (usd or spot or 0.0) / draft.gpu_count):
+        if odd := self._implausible(
+            cards, (usd or spot or 0.0) / draft.gpu_count / (mig.bandwidth_share if mig else 1)
+        ):
             return _reject(draft, RejectReason.PRICE_IMPLAUSIBLE, odd)
         return self._offer(draft, cards, usd, spot)
+
+    def _partition(self, cards: Cards, draft: Draft) -> MigProfile | Rejection | None:
+        """The MIG profile that the row offers, in a field of its own or in the card's name, as each card has it."""
+        name = draft.facts.get("mig_profile") or next(
+            filter(None, (label(each).mig for each in draft.card_names)), None
+        )
+        if name is None:
+            return None
+        profiles = [mig_profile(self._world.cards[card], name) for card in cards]
+        first = profiles[0]
+        if first is None or None in profiles:
+            return _reject(draft, RejectReason.UNKNOWN_MIG_PROFILE, f"{name} of {' or '.join(cards)}")
+        draft.facts = {**draft.facts, "mig_profile": first.name}
+        return first
 
     def _known(self, ids: Cards) -> Cards:
         return ids if all(card in self._world.cards for card in ids) else ()
@@ -79,9 +100,10 @@ class _Rules:
             if found and (not best or len(found) < len(best)):
                 best = found
             reason = why or reason
-            if len(best) == 1 or reason is RejectReason.CARD_MEMORY_CONFLICT:
+            # A name that is known, but not with this memory, is not to be explained away by a vaguer one.
+            if len(best) == 1 or (not best and why is RejectReason.CARD_MEMORY_CONFLICT):
                 break
-        return reason if reason is RejectReason.CARD_MEMORY_CONFLICT else best or reason
+        return best or reason
 
     def _meanings(self, name: str, sizes: tuple[float, ...]) -> tuple[Cards, RejectReason | None]:
         """The cards that *name* may mean with one of the memory *sizes*, or why there is none."""

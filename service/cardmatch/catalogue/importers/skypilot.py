@@ -65,6 +65,9 @@ def _draft(place: str, row: Row, cloud: str, rules: CloudRules, origin: Origin) 
     if not row.get("AcceleratorName"):
         reason = RejectReason.HOST_WITHOUT_GPU_PRICE if row.get("_host") else RejectReason.NO_GPU
         return Rejection(place=place, reason=reason, detail=row["InstanceType"])
+    count = number(row.get("AcceleratorCount"))
+    if count is not None and count < 1:
+        return Rejection(place=place, reason=RejectReason.FRACTIONAL_GPU, detail=f"{count:g} of a card")
     if row.get("_gpu_only"):
         return Rejection(place=place, reason=RejectReason.PRICE_WITHOUT_HOST, detail=row["AcceleratorName"])
     if doubt := distrusted("skypilot", provider):
@@ -118,9 +121,9 @@ def _card_names(row: Row, rules: CloudRules) -> tuple[tuple[str, ...], int]:
     if accelerator in rules.cards:
         return (rules.cards[accelerator],), count
     gpu = _gpu(row.get("GpuInfo", "")).name
-    name = _instance(row, rules)
-    instance = _named(name, rules, "card") or name
-    telling = (gpu, instance) if rules.names_first == "gpu" else (instance, gpu)
+    instance = _instance(row, rules)
+    named = _named(instance, rules, "card")
+    telling = (gpu, named, instance) if rules.names_first == "gpu" else (named, instance, gpu)
     return tuple(dict.fromkeys(name for name in (*telling, accelerator) if name)), count
 
 

@@ -54,7 +54,6 @@ class Batch(msgspec.Struct, kw_only=True):
     rows: Rows
     providers: tuple[Provider, ...] = ()
     cards: tuple[Card, ...] = ()
-    unchanged: bool = False
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +89,7 @@ def _fetched(source: Source, circumstances: Circumstances) -> Iterator[Batch]:
     key = circumstances.environ.get("SHADEFORM_API_KEY") if source.kind is SourceKind.SHADEFORM else None
     fetched = fetch(source.location, cache=circumstances.cache, headers={"X-API-KEY": key} if key else None)
     path = pathlib.PurePosixPath(urlsplit(source.location).path)
-    for batch in _READERS[source.kind](source, path, fetched.body, _today(path.name, circumstances)):
-        batch.unchanged = fetched.unchanged
-        yield batch
+    yield from _READERS[source.kind](source, path, fetched.body, _today(path.name, circumstances))
 
 
 def _opened(source: Source, circumstances: Circumstances) -> Iterator[Batch]:
