@@ -153,9 +153,9 @@ def test_show_tells_the_age_of_every_providers_prices(capsys: pytest.CaptureFixt
 def test_diff_names_what_came_and_what_moved(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As words and as JSON."""
     first, second = tmp_path / "first", tmp_path / "second"
-    run("refresh", "--from", good, "--as-of", "2026-12-01", "--output", first)
+    run("refresh", "--from", good, "--as-of", "2020-01-01", "--output", first)
     good.write_text(GOOD.replace("0.5", "0.6"))
-    run("refresh", "--from", good, "--as-of", "2026-12-02", "--base", first, "--output", second)
+    run("refresh", "--from", good, "--as-of", "2020-01-02", "--base", first, "--output", second)
     capsys.readouterr()
     assert run("diff", "bundled", second) == 0
     assert "added offers (1): acme/1x-rtx-4090/any/standard" in capsys.readouterr().out

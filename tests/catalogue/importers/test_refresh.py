@@ -11,6 +11,7 @@ import pytest
 from cardmatch.catalogue.bundle import bundled_snapshot
 from cardmatch.catalogue.checks import problems
 from cardmatch.catalogue.feed import FeedOutcome
+from cardmatch.catalogue.importers.draft import RejectReason
 from cardmatch.catalogue.importers.merge import Limits
 from cardmatch.catalogue.importers.refresh import Plan, Refreshed, refresh
 from cardmatch.catalogue.importers.report import RefreshOutcome, summary
@@ -73,13 +74,13 @@ def test_a_price_that_moves_leaves_its_history(tmp_path: pathlib.Path) -> None:
     """The newest eight earlier prices stay with the offer, newest first."""
     base = BASE
     for day in range(1, 12):
-        source = write(tmp_path / "a.json", [row(usd_per_hour=0.5 + day / 100, as_of=f"2026-12-{day:02d}")])
+        source = write(tmp_path / "a.json", [row(usd_per_hour=0.5 + day / 100, as_of=f"2026-11-{day:02d}")])
         base = run(source, base=base).snapshot
     (offer,) = (each for each in base.offers if each.provider == "acme")
     assert offer.usd_per_hour == 0.61
     prices = [point.usd_per_hour or 0 for point in offer.history]
     assert prices == pytest.approx([0.6, 0.59, 0.58, 0.57, 0.56, 0.55, 0.54, 0.53])
-    assert offer.history[0].as_of == dt.date(2026, 12, 10)
+    assert offer.history[0].as_of == dt.date(2026, 11, 10)
 
 
 def test_an_older_reading_never_displaces_a_newer_one(tmp_path: pathlib.Path) -> None:
@@ -87,6 +88,13 @@ def test_an_older_reading_never_displaces_a_newer_one(tmp_path: pathlib.Path) ->
     newer = run(write(tmp_path / "new.json", [row(as_of="2026-11-20")])).snapshot
     older = run(write(tmp_path / "old.json", [row(usd_per_hour=0.9, as_of="2026-10-01")]), base=newer)
     assert older.report.outcome is RefreshOutcome.UNCHANGED
+
+
+def test_a_reading_from_the_future_is_refused(tmp_path: pathlib.Path) -> None:
+    """It would win over every later one; tomorrow is allowed, since somewhere it has begun."""
+    late = run(write(tmp_path / "a.json", [row(as_of="2099-01-01")]))
+    assert [rejection.reason for rejection in late.report.rejections] == [RejectReason.MALFORMED]
+    assert run(write(tmp_path / "a.json", [row(as_of="2026-12-02")])).report.difference.added_offers
 
 
 def test_a_catalogue_replaces_a_providers_offers_whole(tmp_path: pathlib.Path) -> None:

@@ -64,13 +64,14 @@ def refresh(base: Snapshot, plan: Plan, track: Track = untracked) -> Refreshed:
     """Refresh *base* by *plan*. Nothing is published here; the report says whether the result may be."""
     found = _read_all(plan, track)
     ground = with_cards(base, (card for batch in found.batches for card in batch.cards))
+    today = plan.circumstances.today
     world = build(ground, version_of(encode(base)))
-    replacing, left = offers_of(world, found.replacing)
-    adding, left_too = offers_of(world, found.adding)
+    replacing, left = offers_of(world, found.replacing, today)
+    adding, left_too = offers_of(world, found.adding, today)
     found.rejections += [*left, *left_too]
     merged = merge(base.offers, replacing, adding, plan.limits, force=plan.force)
     refusals = () if plan.force else losses(base.offers, merged.offers, plan.limits)
-    snapshot = _snapshot(ground, merged, found, plan.circumstances.today)
+    snapshot = _snapshot(ground, merged, found, today)
     return _judged(base, snapshot, merged, found, (*refusals, *problems(snapshot)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import re
 import statistics
@@ -33,9 +34,11 @@ Result = Offer | Rejection
 Cards = tuple[str, ...]
 
 
-def offers_of(world: World, drafts: Iterable[Draft]) -> tuple[list[Offer], list[Rejection]]:
+def offers_of(
+    world: World, drafts: Iterable[Draft], today: dt.date = dt.date.max
+) -> tuple[list[Offer], list[Rejection]]:
     """The offers in *drafts*, one an id, and every row that is none, with its reason."""
-    rules = _Rules(world)
+    rules = _Rules(world, today)
     offers: list[tuple[str, Offer]] = []
     rejections: list[Rejection] = []
     for draft in drafts:
@@ -52,13 +55,18 @@ def offers_of(world: World, drafts: Iterable[Draft]) -> tuple[list[Offer], list[
 class _Rules:
     """The rules over one World, with the names resolved so far: sources repeat a name on thousands of rows."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, today: dt.date) -> None:
         self._world = world
+        # Somewhere it is tomorrow already.
+        self._latest = today if today == dt.date.max else today + dt.timedelta(days=1)
         self._cards = functools.cache(self._resolve)
         self._medians = _medians(world)
 
     def judge(self, draft: Draft) -> Result:
         """The offer that *draft* is, or why it is none."""
+        if draft.as_of > self._latest:
+            # It would win over every later reading until that day comes.
+            return _reject(draft, RejectReason.MALFORMED, f"read on {draft.as_of}, which is still to come")
         cards = self._known(draft.card_candidates) or self._cards(draft.card_names, draft.memory_gb)
         if isinstance(cards, RejectReason):
             return _reject(draft, cards, " / ".join(draft.card_names))
