@@ -9,6 +9,7 @@ from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.models.architecture import (
     Architecture,
     Attention,
+    CompressedAttention,
     Dense,
     Experts,
     Indexer,
@@ -192,6 +193,35 @@ def deepseek_v3_2() -> Architecture:
 
 
 DEEPSEEK_V3_2 = deepseek_v3_2()
+
+
+def deepseek_v4_flash() -> Architecture:
+    """DeepSeek-V4-Flash: 43 layers with a window of 128, of which 21 keep one latent in 4 tokens and 20 one in 128."""
+
+    def attention(ratio: int) -> CompressedAttention:
+        return CompressedAttention(
+            heads=64,
+            latent_size=512,
+            ratio=ratio,
+            window_tokens=128,
+            query_rank=1024,
+            output_groups=8,
+            output_rank=1024,
+            indexer=Indexer(heads=64, head_size=128) if ratio == 4 else None,
+        )
+
+    feed = Experts(experts=256, experts_per_token=6, width=2048, shared_width=2048)
+    return Architecture(
+        family="deepseek_v4",
+        hidden_size=4096,
+        vocabulary_size=129280,
+        layer_groups=tuple(LayerGroup(blocks=(attention(ratio), feed)) for ratio in (0, 4, 128)),
+        layer_order=(0, 0, *(1, 2) * 20, 1),
+        maximum_context_tokens=1_048_576,
+    )
+
+
+DEEPSEEK_V4_FLASH = deepseek_v4_flash()
 
 
 def device(gib: float, card: str | None = None, **facts: Any) -> Device:

@@ -14,6 +14,13 @@ from cardmatch.engine.models.kv_formats import KvCache
 from cardmatch.engine.terms.band import Basis
 
 
+class Drafter(msgspec.Struct, frozen=True, kw_only=True):
+    """A model of its own that drafts tokens."""
+
+    sums: WeightSums
+    cache_rows: tuple[CacheRow, ...]
+
+
 class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     """What engines reserve memory for.
 
@@ -35,4 +42,5 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     longest_possible_tokens: int
     speculative: Speculative | None = None
     adapters: Adapters | None = None
+    drafter: Drafter | None = None
     basis: Basis = Basis.EXACT

@@ -6,6 +6,7 @@ import math
 
 from cardmatch.engine.memory.answer import CacheRow as AnswerRow
 from cardmatch.engine.memory.answer import KvCache, Need
+from cardmatch.engine.memory.extras import adapter_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheRow
@@ -47,6 +48,7 @@ def need(job: ServingJob) -> Need:
         weights_bytes=job.sums.total,
         kv_cache_bytes=one * job.concurrency - shared * (job.concurrency - 1),
         recurrent_state_bytes=job.concurrency * sum(state_bytes(row, dtypes) for row in job.cache_rows),
+        adapters_bytes=adapter_bytes(job.architecture, job.adapters.count, job.adapters.rank) if job.adapters else 0,
     )
 
 

@@ -40,7 +40,7 @@ def pools_of(model: Architecture, gib: float, options: Sglang, layout: Layout, k
     """The pools that *gib* GiB are divided into."""
     job = job_of(model, kv_cache)
     settled = settle_engine(options, job, device(94.97), layout)
-    return pools(job.cache_rows, job, options, settled, int(gib * GIB))
+    return pools(job.cache_rows, (), job, options, settled, int(gib * GIB))
 
 
 def test_the_static_share_holds_weights_and_cache() -> None:

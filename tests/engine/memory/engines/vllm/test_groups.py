@@ -20,6 +20,7 @@ from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.architectures import (
     A100_80,
+    DEEPSEEK_V4_FLASH,
     GEMMA_4_31B,
     GLM_5,
     GPT_OSS_120B,
@@ -166,3 +167,12 @@ def test_copies_of_key_value_heads_do_not_shrink_the_cache() -> None:
         logged(LLAMA_8B, 4, Vllm(max_model_len=8192), layout=Layout(tensor=ranks)).kv_cache_tokens for ranks in (8, 16)
     )
     assert eight == sixteen
+
+
+def test_compressed_attention_packs_three_pages_and_its_states() -> None:
+    """A block of DeepSeek-V4-Flash took 1,002,240 bytes in 0.28 (vllm#54703); 30,000 tokens needed 6.66 GiB in 0.22."""
+    new = logged(DEEPSEEK_V4_FLASH, 12.39, Vllm(version="0.28.1", max_model_len=33792), card_gib=71)
+    assert new.kv_cache_bytes / new.blocks == pytest.approx(1_002_240, rel=1e-3)
+    options = Vllm(version="0.22.0", max_model_len=30000, max_num_batched_tokens=16384)
+    old = logged(DEEPSEEK_V4_FLASH, 12, options, card_gib=94.5, layout=Layout(tensor=2))
+    assert old.blocks_per_request * old.kv_cache_bytes / old.blocks / GIB == pytest.approx(6.66, rel=1e-3)

@@ -33,9 +33,17 @@ class Pools(NamedTuple):
     slots_per_request: int
 
 
-def pools(rows: tuple[CacheRow, ...], job: ServingJob, options: Sglang, settled: Settled, rest: int) -> Pools:
-    """Divide *rest* bytes, what the weights leave of the static share, among the pools.
+def pools(
+    rows: tuple[CacheRow, ...],
+    drafts: tuple[CacheRow, ...],
+    job: ServingJob,
+    options: Sglang,
+    settled: Settled,
+    rest: int,
+) -> Pools:
+    """Divide *rest* bytes, what the weights leave of the static share, among the pools of *rows*.
 
+    The cache of *drafts*, a drafter's layers, is as long as the full pool, and printed apart.
     States first: `mamba_full_memory_ratio` to one; then full and sliding tokens, `swa_full_tokens_ratio` apart.
     Source: sglang v0.5.23 srt/mem_cache/kv_cache_configurator.py, srt/model_executor/pool_configurator.py.
     """
@@ -50,7 +58,8 @@ def pools(rows: tuple[CacheRow, ...], job: ServingJob, options: Sglang, settled:
     full = _rate(every, kv_cache, settled.tensor)
     windowed = _rate(windows, kv_cache, settled.tensor)
     share = options.swa_full_tokens_ratio if every else 1.0
-    cell = full + share * windowed
+    drafted = _rate(list(drafts), kv_cache, settled.tensor)
+    cell = full + share * windowed + drafted
     tokens = int((rest - state_bytes) // cell) if cell else 0
     if options.max_total_tokens is not None:
         tokens = min(tokens, options.max_total_tokens)
@@ -58,7 +67,7 @@ def pools(rows: tuple[CacheRow, ...], job: ServingJob, options: Sglang, settled:
     held = int(tokens * share) // settled.page_tokens * settled.page_tokens if windowed else 0
     per_request = 1 if options.disable_radix_cache else _SLOTS_PER_REQUEST
     terms = (
-        (CacheTerm(bytes_per_token=full, block_tokens=settled.page_tokens),) if full else (),
+        (CacheTerm(bytes_per_token=full + drafted, block_tokens=settled.page_tokens),) if full else (),
         _window_terms(windows, kv_cache, settled),
         (CacheTerm(fixed_bytes=per_request * slot, state_bytes=per_request * slot),) if slot else (),
     )

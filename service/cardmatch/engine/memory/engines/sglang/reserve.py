@@ -11,12 +11,13 @@ from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.sglang.pools import Pools, pools
 from cardmatch.engine.memory.engines.sglang.reserves import SglangReserves
 from cardmatch.engine.memory.engines.sglang.settle import Settled, settle
+from cardmatch.engine.memory.extras import drafter_bytes, drafting_rows, slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
 from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages
 from cardmatch.engine.memory.widths import widest
-from cardmatch.engine.models.cache import by_layer
+from cardmatch.engine.models.cache import CacheRow, by_layer
 from cardmatch.engine.terms.band import Band, add
 from cardmatch.engine.terms.units import GIB
 
@@ -74,17 +75,30 @@ def reserve(job: ServingJob, options: Sglang, placement: Placement, calibration:
 def _binding(job: ServingJob, options: Sglang, placement: Placement, settled: Settled, static: int) -> _Stage:
     """The stage whose pool holds the fewest tokens: all hold as many as it does."""
     found = pipeline_stages(job.sums, job.architecture.layer_order, placement.layout)
-    stages = [_stage(job, options, settled, stage, static, only=len(found) == 1) for stage in found]
+    stages = [_stage(job, options, placement, settled, stage, static, only=len(found) == 1) for stage in found]
     return min(stages, key=lambda stage: (stage.pools.tokens, static - stage.weights))
 
 
 def _stage(
-    job: ServingJob, options: Sglang, settled: Settled, stage: PipelineStage, static: int, *, only: bool
+    job: ServingJob,
+    options: Sglang,
+    placement: Placement,
+    settled: Settled,
+    stage: PipelineStage,
+    static: int,
+    *,
+    only: bool,
 ) -> _Stage:
     rotary = job.architecture.rotary_cache_elements * _ACTIVATION_BYTES
-    weights = max(0, stage.weights_bytes + rotary - int(options.cpu_offload_gb * GIB))
-    rows = job.cache_rows if only else by_layer(job.architecture, range(stage.start, stage.start + stage.layers))
-    return _Stage(weights, pools(rows, job, options, settled, static - weights))
+    slots = slots_bytes(job, settled.tensor, options.max_loras_per_batch, options.max_lora_rank)
+    weights = max(0, stage.weights_bytes + rotary + slots - int(options.cpu_offload_gb * GIB))
+    end = stage.start + stage.layers
+    rows = job.cache_rows if only else by_layer(job.architecture, range(stage.start, end))
+    drafts: tuple[CacheRow, ...] = ()
+    if job.speculative is not None and end == len(job.architecture.layer_order):
+        weights += drafter_bytes(job, placement.layout).expected_bytes
+        drafts = drafting_rows(job)
+    return _Stage(weights, pools(rows, drafts, job, options, settled, static - weights))
 
 
 def _static_pools(stage: _Stage, static: int) -> tuple[Pool, ...]:

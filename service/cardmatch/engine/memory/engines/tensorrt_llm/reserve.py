@@ -9,6 +9,7 @@ from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
 from cardmatch.engine.memory.calibration import MemoryCalibration, TensorrtLlmCalibration
 from cardmatch.engine.memory.engines.tensorrt_llm.options import Backend, TensorrtLlm
 from cardmatch.engine.memory.engines.tensorrt_llm.reserves import TensorrtLlmReserves
+from cardmatch.engine.memory.extras import drafter_bytes, drafting_rows, slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
@@ -84,11 +85,16 @@ def _binding(job: ServingJob, options: TensorrtLlm, placement: Placement, block:
     only = len(found) == 1
     rotary = job.architecture.rotary_cache_elements * _ACTIVATION_BYTES
     tensor = 1 if options.enable_attention_dp else placement.layout.tensor
+    slots = slots_bytes(job, placement.layout.tensor, None, None) // len(found)
     stages = []
     for stage in found:
         rows = job.cache_rows if only else by_layer(job.architecture, range(stage.start, stage.start + stage.layers))
+        weights = stage.weights_bytes + rotary + slots
+        if job.speculative is not None and stage is found[-1]:
+            weights += drafter_bytes(job, placement.layout).expected_bytes
+            rows += drafting_rows(job)
         terms = tuple(_term(row, job, options, tensor, block) for row in rows)
-        stages.append(_Stage(stage.weights_bytes + rotary, CacheLayout(terms=terms)))
+        stages.append(_Stage(weights, CacheLayout(terms=terms)))
     return min(stages, key=lambda stage: (left - stage.weights) / max(stage.cache.request_bytes(job.context_tokens), 1))
 
 

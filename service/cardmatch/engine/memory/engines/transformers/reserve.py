@@ -11,6 +11,7 @@ from cardmatch.engine.memory.engines.transformers.options import (
     Transformers,
 )
 from cardmatch.engine.memory.engines.transformers.reserves import TransformersReserves
+from cardmatch.engine.memory.extras import slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
@@ -38,7 +39,7 @@ def reserve(
     fitted = calibration.transformers
     longest = job.context_tokens
     stage, cache = _binding(job, placement)
-    weights = sure(stage.weights_bytes + _untied_head(job, placement))
+    weights = sure(stage.weights_bytes + _untied_head(job, placement) + slots_bytes(job, 1, None, None))
     activations = _activations(job, options, placement, fitted)
     base = fitted_band(fitted.base_bytes, 1)
     context = fitted_band(fitted.context_bytes, 1)

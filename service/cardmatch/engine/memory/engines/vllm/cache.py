@@ -6,9 +6,11 @@ import msgspec
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.cache_layout import CacheLayout
+from cardmatch.engine.memory.engines.vllm.compressed import compressed_plan, is_compressed
 from cardmatch.engine.memory.engines.vllm.groups import Plan, layout, plan
 from cardmatch.engine.memory.engines.vllm.pages import PageKind, PageSpec, page_specs
 from cardmatch.engine.memory.engines.vllm.settle import Settled
+from cardmatch.engine.memory.extras import drafter_rows
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.rank_cache import packed
 from cardmatch.engine.memory.speculation import SpeculativeMethod
@@ -58,7 +60,11 @@ def specs_of(rows: tuple[CacheRow, ...], how: Caching) -> tuple[PageSpec, ...]:
 
 def whole_plan(job: ServingJob, how: Caching) -> Plan:
     """The grouping of the whole model's layers."""
-    return plan(specs_of(rows_of(job, None), how), how.settled)
+    rows = rows_of(job, None)
+    specs = specs_of(rows, how)
+    if is_compressed(rows):
+        return compressed_plan(rows, specs, how.settled)
+    return plan(specs, how.settled)
 
 
 def stage_cache(job: ServingJob, grouping: Plan, stage: PipelineStage | None, how: Caching) -> CacheLayout:
@@ -68,10 +74,12 @@ def stage_cache(job: ServingJob, grouping: Plan, stage: PipelineStage | None, ho
 
 
 def rows_of(job: ServingJob, stage: PipelineStage | None) -> tuple[CacheRow, ...]:
-    """Cache rows of a stage, with the model's own drafting layers on the last."""
+    """Cache rows of a stage, with those of the drafter on the last."""
     drafts = job.speculative is not None and job.speculative.method is SpeculativeMethod.MTP
     if stage is None:
-        return by_layer(job.architecture, next_token=True) if drafts else job.cache_rows
+        rows = by_layer(job.architecture, next_token=True) if drafts else job.cache_rows
+        return rows + drafter_rows(job) if job.speculative is not None else rows
     end = stage.start + stage.layers
     last = end == len(job.architecture.layer_order)
-    return by_layer(job.architecture, range(stage.start, end), next_token=drafts and last)
+    rows = by_layer(job.architecture, range(stage.start, end), next_token=drafts and last)
+    return rows + drafter_rows(job) if last else rows

@@ -27,6 +27,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     `pads_short_groups` grows groups of layers to the larger kind where the kinds differ by less than half.
     `aligns_states` keeps recurrent states at block boundaries by default. `huge_batches` is the tier of 160 GiB cards.
     `whole_indexer_logits` scores every token of a batch against the longest request at once.
+    `packs_compressed` lays the pages of compressed attention side by side without gaps.
     """
 
     v1: bool
@@ -40,6 +41,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     aligns_states: bool
     huge_batches: bool
     whole_indexer_logits: bool
+    packs_compressed: bool
     sampler: Sampler
 
 
@@ -64,6 +66,7 @@ def era_of(version: str) -> Era:
         pads_short_groups=at >= (0, 12),
         aligns_states=at >= (0, 21),
         whole_indexer_logits=at < (0, 21),
+        packs_compressed=at >= (0, 28),
         huge_batches=at >= (0, 21),
         sampler=Sampler.FUSED if at >= (0, 16) else Sampler.SORTED,
     )

@@ -92,9 +92,9 @@ def layout(plan: Plan, specs: tuple[PageSpec, ...], settled: Settled, *, states:
 
     Cross attention has its own blocks, filled once with the source.
     """
-    terms = [_term(kind, plan, specs, settled, states) for kind in plan.kinds]
-    terms += [_source_term(spec, settled.block_size) for spec in specs if spec.kind is PageKind.SOURCE]
     block_bytes = _stage_block_bytes(plan, specs)
+    terms = [_term(kind, block_bytes * kind.groups, settled, states) for kind in plan.kinds]
+    terms += [_source_term(spec, settled.block_size) for spec in specs if spec.kind is PageKind.SOURCE]
     return CacheLayout(terms=tuple(terms), ranks=ranks, block_bytes=block_bytes)
 
 
@@ -111,8 +111,7 @@ def _stage_block_bytes(plan: Plan, specs: tuple[PageSpec, ...]) -> int:
     return plan.page_bytes * max(-(-held.get(kind.spec._replace(layers=0), 0) // kind.groups) for kind in plan.kinds)
 
 
-def _term(kind: Kind, plan: Plan, specs: tuple[PageSpec, ...], settled: Settled, states: int) -> CacheTerm:
-    block_bytes = _stage_block_bytes(plan, specs) * kind.groups
+def _term(kind: Kind, block_bytes: int, settled: Settled, states: int) -> CacheTerm:
     spec = kind.spec
     if spec.kind is PageKind.STATE:
         return CacheTerm(fixed_bytes=states * block_bytes, state_bytes=states * block_bytes)

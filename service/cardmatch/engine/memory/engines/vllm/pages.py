@@ -53,20 +53,24 @@ _OF_KIND = {
 def page_specs(
     rows: tuple[CacheRow, ...], kv_cache: KvCache, dtypes: StateDtypes, tensor: int, speculative_tokens: int = 0
 ) -> tuple[PageSpec, ...]:
-    """The layers of *rows* as one of *tensor* ranks holds them.
+    """The layers of *rows* as one of *tensor* ranks holds them, alike ones together.
 
     Source: vllm v0.33.0 v1/kv_cache_interface.py, model_executor/layers/mamba/mamba_utils.py.
     """
-    return tuple(_spec(row, kv_cache, dtypes, tensor, speculative_tokens) for row in rows)
+    numbers: dict[PageSpec, int] = {}
+    for row in rows:
+        spec = _spec(row, kv_cache, dtypes, tensor, speculative_tokens)
+        numbers[spec] = numbers.get(spec, 0) + row.layers
+    return tuple(spec._replace(layers=number) for spec, number in numbers.items())
 
 
 def _spec(row: CacheRow, kv_cache: KvCache, dtypes: StateDtypes, tensor: int, speculative_tokens: int) -> PageSpec:
     kind = _OF_KIND[row.kind]
     if kind is PageKind.STATE:
-        return PageSpec(kind, row.layers, state_bytes=state_page_bytes(row, dtypes, tensor, speculative_tokens))
+        return PageSpec(kind, 0, state_bytes=state_page_bytes(row, dtypes, tensor, speculative_tokens))
     return PageSpec(
         kind,
-        row.layers,
+        0,
         token_bytes=rank_token_bytes(row, kv_cache, tensor),
         window_tokens=row.window_tokens or 0,
         entry_tokens=row.tokens_per_entry,

@@ -16,6 +16,7 @@ from cardmatch.engine.memory.engines.vllm.options import StateDtype, Vllm
 from cardmatch.engine.memory.engines.vllm.repack import expert_growth
 from cardmatch.engine.memory.engines.vllm.reserves import reserves
 from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
+from cardmatch.engine.memory.extras import drafter_bytes, slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
@@ -40,7 +41,7 @@ class _Fixed(NamedTuple):
 class _Stage(NamedTuple):
     """A pipeline stage: bytes of weights and the cache of one request on each of its GPUs."""
 
-    weights: int
+    weights: Band
     cache: CacheLayout
 
 
@@ -58,8 +59,8 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     grouping = whole_plan(job, how)
     left = budget - fixed.activations.expected_bytes - fixed.overhead.expected_bytes
     stage = _binding(_stages(job, options, placement, grouping, how), left)
-    weights = sure(stage.weights)
-    available = _cache_bytes(options, stage, left - stage.weights)
+    weights = stage.weights
+    available = _cache_bytes(options, stage, left - weights.expected_bytes)
     return Reservation(
         weights=weights,
         activations=fixed.activations,
@@ -71,7 +72,7 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
         budget_bytes=budget,
         reserves=reserves(
             version=options.version,
-            weights=stage.weights,
+            weights=weights.expected_bytes,
             pool=available,
             graphs=fixed.graphs,
             cache=stage.cache,
@@ -126,18 +127,26 @@ def _stages(job: ServingJob, options: Vllm, placement: Placement, grouping: Plan
     stages = pipeline_stages(sums, job.architecture.layer_order, placement.layout)
     only = len(stages) == 1
 
-    def one(stage: PipelineStage) -> _Stage:
-        weights = max(0, stage.weights_bytes + rotary - offloaded)
-        return _Stage(weights, stage_cache(job, grouping, None if only else stage, how))
+    drafter = drafter_bytes(job, placement.layout)
+    tensor, sharded = placement.layout.tensor, options.fully_sharded_loras
+    slots = slots_bytes(job, tensor, options.max_loras, options.max_lora_rank, sharded=sharded) // len(stages)
 
-    return [one(stage) for stage in stages]
+    def one(index: int, stage: PipelineStage) -> _Stage:
+        weights = sure(max(0, stage.weights_bytes + rotary + slots - offloaded))
+        last = index == len(stages) - 1
+        return _Stage(
+            add(weights, drafter) if last and job.speculative is not None else weights,
+            stage_cache(job, grouping, None if only else stage, how),
+        )
+
+    return [one(index, stage) for index, stage in enumerate(stages)]
 
 
 def _binding(stages: list[_Stage], left: int) -> _Stage:
     """The stage with the fewest blocks: all hold as many as it does (v1/core/kv_cache_planning.py)."""
     if len(stages) == 1:
         return stages[0]
-    return min(stages, key=lambda stage: (left - stage.weights) / max(stage.cache.block_bytes, 1))
+    return min(stages, key=lambda stage: (left - stage.weights.expected_bytes) / max(stage.cache.block_bytes, 1))
 
 
 def _cache_bytes(options: Vllm, stage: _Stage, left: int) -> int:
