@@ -11,10 +11,14 @@ from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.rank_cache import packed, rank_token_bytes, state_page_bytes
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheKind, CacheRow
-from cardmatch.engine.models.kv_formats import KvCache
 
 _SLOTS_PER_REQUEST = 3
 """Source: sglang v0.5.23 MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO: its own, and two that prefixes keep."""
+
+
+_EVERY = frozenset({CacheKind.FULL, CacheKind.MLA, CacheKind.INDEXER})
+_WINDOWS = frozenset({CacheKind.SLIDING, CacheKind.CHUNKED})
+_STATES = frozenset({CacheKind.LINEAR, CacheKind.MAMBA})
 
 
 class Pools(NamedTuple):
@@ -47,44 +51,57 @@ def pools(
     States first: `mamba_full_memory_ratio` to one; then full and sliding tokens, `swa_full_tokens_ratio` apart.
     Source: sglang v0.5.23 srt/mem_cache/kv_cache_configurator.py, srt/model_executor/pool_configurator.py.
     """
-    rest = max(rest, 0)
-    kv_cache = packed(job.cache_rows, job.kv_cache)
-    states = [row for row in rows if row.kind in {CacheKind.LINEAR, CacheKind.MAMBA}]
-    windows = [row for row in rows if row.kind in {CacheKind.SLIDING, CacheKind.CHUNKED}]
-    every = [row for row in rows if row.kind in {CacheKind.FULL, CacheKind.MLA, CacheKind.INDEXER}]
-    slot = sum(row.layers * state_page_bytes(row, _dtypes(job, options), settled.tensor) for row in states)
-    slots = _slots(options, rest, slot)
+    rates = _rates(rows, drafts, job, settled)
+    slot = _slot_bytes(rows, job, options, settled)
+    slots = _slots(options, max(rest, 0), slot)
     state_bytes = (slots + 1) * slot if slot else 0
-    full = _rate(every, kv_cache, settled.tensor)
-    windowed = _rate(windows, kv_cache, settled.tensor)
-    share = options.swa_full_tokens_ratio if every else 1.0
-    drafted = _rate(list(drafts), kv_cache, settled.tensor)
-    cell = full + share * windowed + drafted
-    tokens = int((rest - state_bytes) // cell) if cell else 0
-    if options.max_total_tokens is not None:
-        tokens = min(tokens, options.max_total_tokens)
-    tokens = max(tokens, 0) // settled.page_tokens * settled.page_tokens
-    held = int(tokens * share) // settled.page_tokens * settled.page_tokens if windowed else 0
+    page = settled.page_tokens
+    share = options.swa_full_tokens_ratio if rates.full else 1.0
+    cell = rates.full + rates.drafted + share * rates.windowed
+    tokens = max(0, int((rest - state_bytes) // cell)) if cell else 0
+    tokens = min(tokens, options.max_total_tokens or tokens) // page * page
+    held = int(tokens * share) // page * page if rates.windowed else 0
     per_request = 1 if options.disable_radix_cache else _SLOTS_PER_REQUEST
-    terms = (
-        (CacheTerm(bytes_per_token=full + drafted, block_tokens=settled.page_tokens),) if full else (),
-        _window_terms(windows, kv_cache, settled),
-        (CacheTerm(fixed_bytes=per_request * slot, state_bytes=per_request * slot),) if slot else (),
-    )
-    fixed = _source_terms(rows, kv_cache, settled)
+    full = _full_terms(rows, rates, job, settled)
+    sliding = _window_terms(rows, job, settled)
+    states = (CacheTerm(fixed_bytes=per_request * slot, state_bytes=per_request * slot),) if slot else ()
     return Pools(
-        full=terms[0] + fixed,
-        sliding=terms[1],
-        states=terms[2],
-        whole=CacheLayout(terms=terms[0] + terms[1] + terms[2] + fixed),
+        full=full,
+        sliding=sliding,
+        states=states,
+        whole=CacheLayout(terms=full + sliding + states),
         tokens=tokens,
-        kv_bytes=int(tokens * full + held * windowed),
+        kv_bytes=tokens * rates.full + held * rates.windowed,
         sliding_tokens=held,
-        sliding_bytes=int(held * windowed),
+        sliding_bytes=held * rates.windowed,
         state_bytes=state_bytes,
         state_slots=slots,
         slots_per_request=per_request,
     )
+
+
+class _Rates(NamedTuple):
+    """Bytes of a token over all layers that keep every token, over those with a window, and over a drafter's."""
+
+    full: int
+    windowed: int
+    drafted: int
+
+
+def _rates(rows: tuple[CacheRow, ...], drafts: tuple[CacheRow, ...], job: ServingJob, settled: Settled) -> _Rates:
+    kv_cache = packed(job.cache_rows, job.kv_cache)
+
+    def rate(of: tuple[CacheRow, ...], kinds: frozenset[CacheKind]) -> int:
+        each = [(row, rank_token_bytes(row, kv_cache, settled.tensor)) for row in of if row.kind in kinds]
+        return sum(row.layers * size // row.tokens_per_entry for row, size in each)
+
+    return _Rates(rate(rows, _EVERY), rate(rows, _WINDOWS), rate(drafts, _EVERY | _WINDOWS))
+
+
+def _slot_bytes(rows: tuple[CacheRow, ...], job: ServingJob, options: Sglang, settled: Settled) -> int:
+    """Recurrent state of one sequence over all layers."""
+    dtypes = _dtypes(job, options)
+    return sum(row.layers * state_page_bytes(row, dtypes, settled.tensor) for row in rows if row.kind in _STATES)
 
 
 def _slots(options: Sglang, rest: int, slot: int) -> int:
@@ -98,13 +115,21 @@ def _slots(options: Sglang, rest: int, slot: int) -> int:
     return max(0, int(rest * ratio / (1 + ratio)) // slot - 1)
 
 
-def _rate(rows: list[CacheRow], kv_cache: KvCache, tensor: int) -> int:
-    """Bytes of one token over all layers of *rows*."""
-    return sum(row.layers * rank_token_bytes(row, kv_cache, tensor) // row.tokens_per_entry for row in rows)
+def _full_terms(rows: tuple[CacheRow, ...], rates: _Rates, job: ServingJob, settled: Settled) -> tuple[CacheTerm, ...]:
+    """Layers that keep every token, with a drafter's beside them, and what cross attention keeps of its source."""
+    kv_cache = packed(job.cache_rows, job.kv_cache)
+    full = CacheTerm(bytes_per_token=rates.full + rates.drafted, block_tokens=settled.page_tokens)
+    sources = tuple(
+        CacheTerm(fixed_bytes=row.layers * row.fixed_tokens * rank_token_bytes(row, kv_cache, settled.tensor))
+        for row in rows
+        if row.fixed_tokens is not None
+    )
+    return (full, *sources) if rates.full + rates.drafted else sources
 
 
-def _window_terms(rows: list[CacheRow], kv_cache: KvCache, settled: Settled) -> tuple[CacheTerm, ...]:
+def _window_terms(rows: tuple[CacheRow, ...], job: ServingJob, settled: Settled) -> tuple[CacheTerm, ...]:
     """A request holds its window, and the chunk that it is prefilled in."""
+    kv_cache = packed(job.cache_rows, job.kv_cache)
     return tuple(
         CacheTerm(
             bytes_per_token=row.layers * rank_token_bytes(row, kv_cache, settled.tensor),
@@ -114,14 +139,7 @@ def _window_terms(rows: list[CacheRow], kv_cache: KvCache, settled: Settled) -> 
             spare_blocks=1,
         )
         for row in rows
-    )
-
-
-def _source_terms(rows: tuple[CacheRow, ...], kv_cache: KvCache, settled: Settled) -> tuple[CacheTerm, ...]:
-    return tuple(
-        CacheTerm(fixed_bytes=row.layers * row.fixed_tokens * rank_token_bytes(row, kv_cache, settled.tensor))
-        for row in rows
-        if row.fixed_tokens is not None
+        if row.kind in _WINDOWS
     )
 
 
