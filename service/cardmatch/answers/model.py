@@ -10,6 +10,7 @@ from msgspec import Meta
 from cardmatch.catalogue.world import World
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint, plain
+from cardmatch.engine.models.consistency import check_architecture
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Notice
@@ -60,6 +61,10 @@ def resolve_model(world: World, reference: str | ConfigModel | GgufModel | Archi
     """The architecture and checkpoint that *reference* names. Raises Invalid with pointers under /model."""
     del world
     if isinstance(reference, ArchitectureModel):
+        try:
+            check_architecture(reference.architecture)
+        except Invalid as invalid:
+            raise invalid.under("/model/architecture") from None
         return Resolved(id=None, name=None, architecture=reference.architecture, checkpoint=plain())
     raise Invalid(
         Fault(code=FaultCode.WRONG_VALUE, pointer="/model", params={"value": "model", "known": ["architecture"]})

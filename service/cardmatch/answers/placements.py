@@ -132,7 +132,7 @@ def slice_device(card: Card, name: str) -> Device:
 
 def _unknown_profile(card: Card, mig: Mig, name: str, found: MigProfile | None) -> Fault:
     known = [profile.name for profile in mig.profiles if profile.memory_low_bytes is not None]
-    code = FaultCode.UNKNOWN_MIG_PROFILE if found is None else FaultCode.CARD_MEMORY_UNKNOWN
+    code = FaultCode.UNKNOWN_MIG_PROFILE if found is None and known else FaultCode.CARD_MEMORY_UNKNOWN
     return Fault(code=code, pointer="/mig", params={"card": card.id, "name": name}, suggestions=tuple(known))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -17,7 +15,6 @@ from cardmatch.text.problem import ProblemType
 T = TypeVar("T")
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _EXACT_INTEGERS = 2.0**63
-_MOST_PARAMETERS = 100
 
 
 class _Spoken(msgspec.Struct):
@@ -39,44 +36,6 @@ def decode_body(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         raise Refused(ProblemType.NESTED_TOO_DEEPLY) from None
     except msgspec.DecodeError as error:
         raise _not_json(raw, error) from None
-
-
-def decode_parameters(query: bytes, path: dict[str, str], shape: type[T]) -> T:
-    """The parameters of a GET, with those of its path, as *shape*. Raises Refused: bad_parameter, malformed_request.
-
-    A parameter may be repeated where the field is a list; elsewhere a second one is refused, not taken for the first.
-    """
-    given: dict[str, Any] = dict(path)
-    lists = _lists(shape)  # type: ignore[arg-type] # classes are hashable, mypy does not see it of type[T]
-    try:
-        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
-    except ValueError:
-        raise Refused(ProblemType.MALFORMED_REQUEST) from None
-    for name, value in pairs:
-        if name in lists:
-            given.setdefault(name, []).append(value)
-        else:
-            given[name] = value if name not in given else [given[name], value]
-    try:
-        return msgspec.convert(given, shape, strict=False)
-    except msgspec.ValidationError as error:
-        raise Refused(ProblemType.BAD_PARAMETER, explain(error, given, shape)) from None
-
-
-@cache
-def _lists(shape: Any) -> frozenset[str]:
-    """The fields of *shape* that hold several values."""
-    kind = msgspec.inspect.type_info(shape)
-    fields = kind.fields if isinstance(kind, msgspec.inspect.StructType) else ()
-    return frozenset(field.encode_name for field in fields if _holds_several(field.type))
-
-
-def _holds_several(kind: msgspec.inspect.Type) -> bool:
-    if isinstance(kind, msgspec.inspect.Metadata):
-        return _holds_several(kind.type)
-    if isinstance(kind, msgspec.inspect.UnionType):
-        return any(_holds_several(part) for part in kind.types)
-    return isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType)
 
 
 def spoken_language(raw: bytes) -> Language | None:

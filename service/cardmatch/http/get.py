@@ -9,8 +9,8 @@ import msgspec
 from cardmatch import __version__
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.http.asgi import Header, Receive, Scope, Send, header
-from cardmatch.http.decode import decode_parameters
 from cardmatch.http.operation import Operation, Versioned, World
+from cardmatch.http.parameters import decode_parameters
 from cardmatch.http.problems import Refused, refusal
 from cardmatch.http.respond import answer_headers, refuse, send_whole
 from cardmatch.text.language import Language, choose_language

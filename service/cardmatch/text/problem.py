@@ -78,7 +78,7 @@ _OF_FAULTS = {
 
 def mistake(fault: Fault, language: Language) -> Mistake:
     """*fault* in words; its sentence may name the suggestions."""
-    params = {**fault.params, "suggestions": list(fault.suggestions)} if fault.suggestions else fault.params
+    params = {**fault.params, "suggestions": list(fault.suggestions)}
     return Mistake(
         code=fault.code,
         pointer=fault.pointer,

@@ -118,6 +118,8 @@ def _of_profile(name: str, cards: tuple[Card, ...], mig: str | None) -> tuple[Ca
     profiles = {card.id: profile for card in cards if (profile := mig_profile(card, mig))}
     if not profiles:
         known = sorted({profile.name for card in cards if card.mig for profile in card.mig.profiles})
+        if not known:
+            raise Invalid(Fault(code=FaultCode.MIG_NOT_SUPPORTED, pointer="", params={"card": cards[0].id}))
         raise Invalid(
             Fault(
                 code=FaultCode.UNKNOWN_MIG_PROFILE,

@@ -108,7 +108,8 @@ def _stage_block_bytes(plan: Plan, specs: tuple[PageSpec, ...]) -> int:
             if spec.kind is not PageKind.SOURCE
         )
     held = {spec._replace(layers=0): spec.layers for spec in specs}
-    return plan.page_bytes * max(-(-held.get(kind.spec._replace(layers=0), 0) // kind.groups) for kind in plan.kinds)
+    layers = [-(-held.get(kind.spec._replace(layers=0), 0) // kind.groups) for kind in plan.kinds]
+    return plan.page_bytes * max(layers, default=0)
 
 
 def _term(kind: Kind, block_bytes: int, settled: Settled, states: int) -> CacheTerm:

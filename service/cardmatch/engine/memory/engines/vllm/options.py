@@ -8,9 +8,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.engine.hardware.choice import DeviceBytes
 from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.versions import Version
-from cardmatch.engine.terms.units import Bytes, Count, Tokens
+from cardmatch.engine.terms.units import Count, Tokens
 
 CURRENT_VERSION = "0.33.0"
 
@@ -42,7 +43,7 @@ class Vllm(msgspec.Struct, tag="vllm", tag_field="kind", frozen=True, kw_only=Tr
     version: Version = CURRENT_VERSION
     args: CommandLine | None = None
     gpu_memory_utilization: Annotated[float, Meta(gt=0, le=1)] | None = None
-    kv_cache_memory_bytes: Bytes | None = None
+    kv_cache_memory_bytes: DeviceBytes | None = None
     num_gpu_blocks_override: Count | None = None
     max_model_len: Tokens | None = None
     max_num_seqs: Count | None = None

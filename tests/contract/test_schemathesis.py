@@ -1,0 +1,126 @@
+"""Requests that a machine makes up from the document, valid and not, against what it promises."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from cardmatch.catalogue.world import bundled
+from cardmatch.engine.terms.fault import FaultCode
+from cardmatch.http.operations import OPERATIONS
+from cardmatch.http.router import build
+from cardmatch.settings import Settings
+
+EXAMPLES = 40
+SHAPE = frozenset(
+    {
+        FaultCode.WRONG_TYPE,
+        FaultCode.MISSING_FIELD,
+        FaultCode.UNKNOWN_FIELD,
+        FaultCode.TOO_SMALL,
+        FaultCode.TOO_LARGE,
+        FaultCode.NOT_ABOVE,
+        FaultCode.NOT_BELOW,
+        FaultCode.NUMBER_OUT_OF_RANGE,
+        FaultCode.NOT_A_MULTIPLE,
+        FaultCode.TEXT_TOO_SHORT,
+        FaultCode.TEXT_TOO_LONG,
+        FaultCode.TOO_FEW_ITEMS,
+        FaultCode.TOO_MANY_ITEMS,
+        FaultCode.WRONG_PATTERN,
+        FaultCode.WRONG_FORMAT,
+    }
+)
+"""What a schema can say; a request that fits the schema must never be refused for one of these."""
+
+Case = Any  # schemathesis.Case is generic in what no test names
+schema = schemathesis.openapi.from_asgi("/openapi.json", build(OPERATIONS, bundled, Settings()))
+_settings = settings(
+    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+_outcomes: Counter[tuple[str, str, int]] = Counter()
+
+
+def map_case(_: Any, case: Case) -> Case:
+    """Put models and cards of the catalogue where a valid request names one; leave invalid requests as they are."""
+    if case.meta and case.meta.generation.mode.is_positive:
+        if isinstance(case.body, dict):
+            _name_in(case.body)
+        if isinstance(case.query, dict) and case.query.get("card"):
+            case.query["card"] = [_card(name) for name in case.query["card"]]
+        if case.path_parameters and "id" in case.path_parameters:
+            case.path_parameters["id"] = _card(case.path_parameters["id"])
+    return case
+
+
+def _name_in(body: dict[str, Any]) -> None:
+    if isinstance(body.get("model"), str):
+        body["model"] = _model(body["model"])
+    for position, choice in enumerate(body.get("cards") or ()):
+        if isinstance(choice, str):
+            body["cards"][position] = _card(choice)
+        elif isinstance(choice, dict) and isinstance(choice.get("card"), str):
+            choice["card"] = _card(choice["card"])
+
+
+def _card(drawn: str) -> str:
+    cards = list(bundled().cards)
+    return cards[len(drawn) % len(cards)]
+
+
+def _model(_: str) -> Any:
+    path = Path(__file__).resolve().parents[2] / "openapi" / "examples" / "estimate-architecture.json"
+    return json.loads(path.read_text(encoding="utf-8"))["request"]["body"]["model"]
+
+
+def filter_failure(_: Any, failure: Any, __: Any, ___: Any) -> bool:
+    """Leave out what is right to accept: a workload without `kind`, as long as there is one kind only."""
+    return "workload -> Missing required property: kind" not in str(failure)
+
+
+@schema.hooks.apply(filter_failure)
+@schema.hooks.apply(map_case)
+@schema.parametrize()
+@_settings
+def test_requests_about_what_is_in_the_catalogue(case: Case) -> None:
+    """All checks hold; a request that fits the document is answered, or refused for what no schema can say."""
+    response = case.call()
+    mode = case.meta.generation.mode.value if case.meta else "explicit"
+    _outcomes[case.operation.label, mode, response.status_code] += 1
+    case.validate_response(response, excluded_checks=_beyond_schemas(response))
+
+
+@schema.hooks.apply(filter_failure)
+@schema.parametrize()
+@_settings
+def test_requests_about_anything(case: Case) -> None:
+    """The same with names made up: they may be unknown, and nothing else changes."""
+    response = case.call()
+    case.validate_response(response, excluded_checks=_beyond_schemas(response))
+
+
+def _beyond_schemas(response: Any) -> list[Any]:
+    if response.status_code not in {404, 422}:
+        return []
+    codes = {error["code"] for error in response.json().get("errors", [])}
+    return [positive_data_acceptance] if codes and codes.isdisjoint(SHAPE) else []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _enough_was_answered() -> Iterator[None]:
+    """Of valid requests a good part is answered: checks that only ever see refusals prove nothing."""
+    yield
+    for operation in OPERATIONS:
+        label = f"{operation.method} {operation.path}"
+        seen = {
+            status: count for (name, mode, status), count in _outcomes.items() if (name, mode) == (label, "positive")
+        }
+        assert not seen or seen.get(200, 0) >= sum(seen.values()) / 4, (label, seen)
