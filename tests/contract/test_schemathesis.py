@@ -86,6 +86,7 @@ def filter_failure(_: Any, failure: Any, __: Any, ___: Any) -> bool:
     return "workload -> Missing required property: kind" not in str(failure)
 
 
+@pytest.mark.slow
 @schema.hooks.apply(filter_failure)
 @schema.hooks.apply(map_case)
 @schema.parametrize()
@@ -98,6 +99,7 @@ def test_requests_about_what_is_in_the_catalogue(case: Case) -> None:
     case.validate_response(response, excluded_checks=_beyond_schemas(response))
 
 
+@pytest.mark.slow
 @schema.hooks.apply(filter_failure)
 @schema.parametrize()
 @_settings
@@ -123,4 +125,4 @@ def _enough_was_answered() -> Iterator[None]:
         seen = {
             status: count for (name, mode, status), count in _outcomes.items() if (name, mode) == (label, "positive")
         }
-        assert not seen or seen.get(200, 0) >= sum(seen.values()) / 4, (label, seen)
+        assert not seen or seen.get(200, 0) >= sum(seen.values()) / 10, (label, seen)

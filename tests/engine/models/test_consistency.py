@@ -66,6 +66,13 @@ def test_a_contradiction_is_pointed_at(model: Architecture, code: FaultCode, poi
     assert [(fault.code, fault.pointer) for fault in caught.value.faults] == [(code, pointer)]
 
 
+def test_a_model_beyond_all_measure_is_refused() -> None:
+    """Each figure may be large, but not all at once: no answer could hold the result."""
+    with pytest.raises(Invalid) as caught:
+        check_architecture(_model(Experts(experts=1 << 24, experts_per_token=1, width=1 << 24)))
+    assert [fault.code for fault in caught.value.faults] == [FaultCode.MODEL_TOO_LARGE]
+
+
 def test_what_agrees_passes() -> None:
     """Grouped-query attention with a gated feed-forward, as Llama has it."""
     check_architecture(_model())

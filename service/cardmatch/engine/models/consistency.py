@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cardmatch.engine.models.architecture import AnyBlock, Architecture, Attention, Experts, LayerGroup, Span
+from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Params
 
 
 def check_architecture(architecture: Architecture) -> None:
@@ -19,7 +21,13 @@ def check_architecture(architecture: Architecture) -> None:
         faults += _group(architecture.encoder.layer, "/encoder/layer")
     if faults:
         raise Invalid(*faults[:_MOST])
+    if (total := parameters(architecture).total) > LARGEST:
+        params: Params = {"parameters": total, "max_parameters": LARGEST}
+        raise Invalid(Fault(code=FaultCode.MODEL_TOO_LARGE, pointer="", params=params))
 
+
+LARGEST = 10**14
+"""Parameters of a model that is answered for: a hundred times the largest published, and far from any overflow."""
 
 _MOST = 10
 """Faults that are reported at once; thousands of layers may share one mistake."""
@@ -45,10 +53,10 @@ def _group(group: LayerGroup, pointer: str) -> Iterator[Fault]:
 def _block(block: AnyBlock, pointer: str) -> Iterator[Fault]:
     if isinstance(block, Attention):
         if block.query_heads % block.kv_heads:
-            params = {"value": block.query_heads, "divisor": block.kv_heads, "other": f"{pointer}/kv_heads"}
+            params: Params = {"value": block.query_heads, "divisor": block.kv_heads, "other": f"{pointer}/kv_heads"}
             yield Fault(code=FaultCode.NOT_DIVISIBLE, pointer=f"{pointer}/query_heads", params=params)
         if block.span is not Span.FULL and block.window_tokens is None:
             yield Fault(code=FaultCode.NEEDS_FIELD, pointer=f"{pointer}/span", params={"field": "window_tokens"})
     if isinstance(block, Experts) and block.experts_per_token > block.experts:
-        params = {"field": "experts", "maximum": block.experts}
-        yield Fault(code=FaultCode.ABOVE_OTHER_FIELD, pointer=f"{pointer}/experts_per_token", params=params)
+        most: Params = {"field": "experts", "maximum": block.experts}
+        yield Fault(code=FaultCode.ABOVE_OTHER_FIELD, pointer=f"{pointer}/experts_per_token", params=most)

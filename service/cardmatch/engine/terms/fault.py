@@ -58,6 +58,7 @@ class FaultCode(StrEnum):
     ARCHITECTURE_UNREADABLE = "architecture_unreadable"  # architecture, fields: what no reader understands
     CONTRADICTION = "contradiction"  # value, expected, other: pointer of the key that requires what is expected
     NOT_DIVISIBLE = "not_divisible"  # value, divisor, other: pointer of the key that holds the divisor
+    MODEL_TOO_LARGE = "model_too_large"  # parameters, max_parameters
     QUANTIZATION_UNKNOWN = "quantization_unknown"  # value: the method that config.json names
     GGUF_KEY_MISSING = "gguf_key_missing"  # field
     WRONG_KIND_OF_MODEL = "wrong_kind_of_model"  # model_kind, workload

@@ -24,7 +24,7 @@ class VllmReserves(msgspec.Struct, tag="vllm", tag_field="engine", frozen=True, 
     blocks: Annotated[TokenCount, Meta(description="Blocks of the cache, shared by all groups of layers.")]
     blocks_per_request: Annotated[TokenCount, Meta(description="Blocks that one request of full length may take.")]
     max_concurrency_at_max_length: Annotated[
-        float, Meta(ge=0, le=10**9, description="“Maximum concurrency for … tokens per request: …x”.")
+        float, Meta(ge=0, le=10**13, description="“Maximum concurrency for … tokens per request: …x”.")
     ]
     graphs_bytes: Annotated[Bytes, Meta(description="“Graph capturing finished …, took … GiB”.")]
     max_model_len_tokens: TokenCount
