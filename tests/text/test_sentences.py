@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +60,19 @@ def _placeholders(form: str) -> set[tuple[str, str]]:
 def test_every_code_has_a_sentence_and_every_sentence_a_code(family: str, language: Language) -> None:
     """A code and its sentences are added, and removed, together."""
     assert getattr(sentences(language), family).keys() == {code.value for code in CODES[family]}
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_sentence_is_there_once(language: Language, root: Path) -> None:
+    """A code that a data file names twice would be said in its last version, and nobody would notice."""
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        codes = [code for code, _ in pairs]
+        assert len(codes) == len(set(codes)), sorted({code for code in codes if codes.count(code) > 1})
+        return dict(pairs)
+
+    data = root / "service" / "cardmatch" / "text" / "data" / f"{language}.json"
+    json.loads(data.read_bytes(), object_pairs_hook=once)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
