@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
 
-.PHONY: help install serve test lint openapi docs lock
+.PHONY: help install serve test lint openapi docs bench lock
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -33,6 +33,10 @@ docs: ## Write docs/notices.md, the list of what the service may say
 openapi: ## Write openapi/openapi.json from the operations and their structs
 	@$(BOOTSTRAP) runtime
 	@exec $(BIN)/python tools/openapi.py
+
+bench: ## Measure engine, server, memory and start-up against their marks, in one run
+	@$(BOOTSTRAP) runtime
+	@exec $(BIN)/python -m tools.bench
 
 lock: ## Pin the dependencies of pyproject.toml with their hashes
 	@$(BOOTSTRAP) dev

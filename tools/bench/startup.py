@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = 7
+RUNS = 5
 ENGINE = """
 import importlib, pkgutil, cardmatch.engine
 for module in pkgutil.walk_packages(cardmatch.engine.__path__, "cardmatch.engine."):

@@ -6,14 +6,15 @@ import ast
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from cardmatch.answers.walk import Place, choices, follow
-from cardmatch.engine.terms.fault import Fault, FaultCode
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Params
 
+T = TypeVar("T")
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`)?", re.DOTALL)
 # msgspec names Python's types, a caller thinks in JSON's.
 _JSON = {"int": "integer", "float": "number", "str": "string", "bool": "boolean", "bytes": "string"}
@@ -44,6 +45,14 @@ def explain(error: msgspec.ValidationError, body: Any, annotation: Any) -> Fault
         if found := pattern.fullmatch(what):
             return build(found, place)
     return Fault(code=FaultCode.WRONG_TYPE, pointer=place.pointer, params={"expected": [], "got": _name(place.value)})
+
+
+def fitted(body: Any, shape: type[T]) -> T:
+    """*body* (decoded, plain) as *shape*, strictly. Raises Invalid, with a pointer into it."""
+    try:
+        return msgspec.convert(body, shape)
+    except msgspec.ValidationError as error:
+        raise Invalid(explain(error, body, shape)) from None
 
 
 def json_type(python_name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from cardmatch.answers.estimate import Estimate, EstimateRequest, estimate_vram
+from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
@@ -55,11 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the estimate. 0: every card named is good (with none named, one is enough); 1: not so; 2: bad input."""
     language = language_of(arguments.language)
     try:
-        request = msgspec.convert(_body(arguments), EstimateRequest)
+        request = fitted(_body(arguments), EstimateRequest)
         answer = estimate_vram(bundled(), request, language, dt.datetime.now(dt.UTC).date())
     except Invalid as invalid:
         return print_faults(invalid, language)
-    except (msgspec.ValidationError, OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError) as error:
         print(f"cardmatch: {error}", file=sys.stderr)
         return BAD_INPUT
     if arguments.json:
