@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 from typing import Any
 
-import msgspec
-
-from cardmatch.catalogue.models import Model, Origin, Verified
+from cardmatch.catalogue.models import ModelRow, Origin, Verified
 from cardmatch.engine.models.config.dialects import Dialects, load_dialects
-from cardmatch.engine.models.config.read import read_config
-from cardmatch.engine.models.quantization.read import read_checkpoint
+from cardmatch.engine.models.model import read_model
+from cardmatch.engine.terms.fault import Invalid
 from tools.build_catalogue.files import lines, read_json, read_lines
 
 _DATA = pathlib.Path(__file__).resolve().parents[2] / "service" / "cardmatch" / "catalogue" / "data"
 _COMPONENTS = "__"
+_BOILERPLATE = "not a verbatim hub file; see params.tsv for verification"
 
 
 def build(shared: pathlib.Path) -> dict[str, bytes]:
-    """The models data file from the index in *shared* and the configurations beside it."""
+    """The models data file from the index in *shared* and the configurations beside it.
+
+    A configuration that lacks what its size hangs on is left out, and named on the error stream.
+    """
     dialects = load_dialects((_DATA / "dialects.json").read_bytes())
-    rows = [row for row in read_lines(shared / "models_index.jsonl") if _COMPONENTS not in row["model"]]
-    models = sorted((_model(shared, row, dialects) for row in rows), key=lambda model: model.id)
-    return {"models.jsonl": lines(models)}
+    rows = []
+    for row in read_lines(shared / "models_index.jsonl"):
+        if _COMPONENTS in row["model"]:
+            continue
+        try:
+            rows.append(_model(shared, row, dialects))
+        except Invalid as wrong:
+            print(f"left out: {row['model']}: {wrong}", file=sys.stderr)
+    return {"models.jsonl": lines(sorted(rows, key=lambda model: model.id))}
 
 
-def _model(shared: pathlib.Path, row: dict[str, Any], dialects: Dialects) -> Model:
-    config = read_json(shared / row["file"])
+def _model(shared: pathlib.Path, row: dict[str, Any], dialects: Dialects) -> ModelRow:
     side = shared / "hf_quant_configs" / (row["model"].replace("/", "__") + ".json")
-    architecture = read_config(config, dialects)
-    return Model(
+    model = read_model(
+        read_json(shared / row["file"]), dialects, quantization=read_json(side) if side.exists() else None
+    )
+    return ModelRow(
         id=row["model"],
-        architecture=architecture,
-        checkpoint=read_checkpoint(architecture, config, read_json(side) if side.exists() else None),
+        architecture=model.architecture,
+        checkpoint=model.checkpoint,
         origin=Origin(row["kind"]),
         source=row["source"],
         verified=Verified(row["verified"]),
@@ -42,9 +52,4 @@ def _model(shared: pathlib.Path, row: dict[str, Any], dialects: Dialects) -> Mod
 
 
 def _note(text: str) -> str:
-    return "" if text == "not a verbatim hub file; see params.tsv for verification" else text.split(";")[0][:400]
-
-
-def loaded(raw: bytes) -> list[Model]:
-    """The rows of a models data file."""
-    return msgspec.json.Decoder(Model).decode_lines(raw)
+    return "" if text == _BOILERPLATE else text.split(";")[0][:400]

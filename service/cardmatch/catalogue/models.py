@@ -32,7 +32,7 @@ class Verified(StrEnum):
     NOTHING = "none"
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ModelRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One model: what its published configuration says, normalised."""
 
     id: ModelId

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 from rapidfuzz import fuzz, process
 
-from cardmatch.catalogue.models import Model, ModelNames
+from cardmatch.catalogue.models import ModelNames, ModelRow
 from cardmatch.catalogue.names.words import bare_size, fold, words
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
@@ -68,7 +68,7 @@ class ModelIndex(msgspec.Struct, frozen=True, kw_only=True):
     sizes: dict[float, str]
 
 
-def index(models: dict[str, Model], names: ModelNames) -> ModelIndex:
+def index(models: dict[str, ModelRow], names: ModelNames) -> ModelIndex:
     """Index the ids of *models* and their *names*."""
     exact = {fold(like): Found(id=id_, match=Match.SAME_SHAPE) for like, id_ in names.same_shape.items()}
     exact |= {
