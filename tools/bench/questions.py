@@ -45,7 +45,7 @@ def _estimate() -> Question:
         path="/estimate-vram",
         body=body,
         engine=lambda: estimate_serving(
-            model.architecture, model.checkpoint, request.workload, placements, calibration, basis=model.basis
+            model.architecture, model.checkpoint, request.workload, placements, calibration, spread=model.spread
         ),
         answer=lambda: estimate_vram(world, request, Language.EN, today),
         engine_mark=150.0,

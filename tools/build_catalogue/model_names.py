@@ -49,7 +49,8 @@ def _size(row: dict[str, Any]) -> TypicalSize:
         reference=row["reference"],
         parameters_low=row["parameters_range"][0],
         parameters_high=row["parameters_range"][1],
-        cache_low=cache["low_id"],
-        cache_high=cache["high_id"],
+        cache_bytes_per_token=cache["reference"],
+        cache_bytes_per_token_low=cache["low"],
+        cache_bytes_per_token_high=cache["high"],
         models=row["models"],
     )

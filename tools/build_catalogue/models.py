@@ -52,4 +52,4 @@ def _model(shared: pathlib.Path, row: dict[str, Any], dialects: Dialects) -> Mod
 
 
 def _note(text: str) -> str:
-    return "" if text == _BOILERPLATE else text.split(";")[0][:400]
+    return "" if text == _BOILERPLATE else text.split(";", maxsplit=1)[0][:400]

@@ -18,7 +18,6 @@ from cardmatch.engine.hardware.choice import CardChoice
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
 from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
 from cardmatch.engine.terms.units import Bytes, Parameters
 from cardmatch.text.language import Language
@@ -79,7 +78,7 @@ def estimate_vram(world: World, request: EstimateRequest, language: Language, to
         resolve_placements(world, request.cards),
         world.calibration.serving,
         alternatives=alternatives(world) if request.ways_to_fit else (),
-        basis=model.basis,
+        spread=model.spread,
     )
     return _in_words(world, request, model, figures, language, today)
 
@@ -94,7 +93,7 @@ def _in_words(
 ) -> Estimate:
     return Estimate(
         summary=estimate_summary(
-            Subject(model.name, is_size=model.basis is Basis.RULE_OF_THUMB),
+            Subject(model.name, is_size=model.size is not None),
             figures.need,
             Load(figures.concurrency, figures.mean_tokens),
             figures.placements,
@@ -113,7 +112,7 @@ def _in_words(
         placements=tuple(
             [placement_in_words(placement, world.card_titles, language) for placement in figures.placements]
         ),
-        assumptions=all_assumed(_assumptions(request, figures, today), language),
+        assumptions=all_assumed(_assumptions(request, model, figures, today), language),
         ask_next=ask_next(request, model, language),
         notices=with_messages(model.notices + figures.notices, language),
         catalogue=catalogue_facts(world),
@@ -122,13 +121,15 @@ def _in_words(
     )
 
 
-def _assumptions(request: EstimateRequest, figures: ServingEstimate, today: dt.date) -> tuple[Assumption, ...]:
+def _assumptions(
+    request: EstimateRequest, model: Resolved, figures: ServingEstimate, today: dt.date
+) -> tuple[Assumption, ...]:
     own = []
     if request.cards is None:
         own.append(Assumption(pointer="/cards", value=len(figures.placements)))
     if request.priced_on is None:
         own.append(Assumption(pointer="/priced_on", value=today.isoformat()))
-    return (*figures.assumptions, *own)
+    return (*model.assumptions, *figures.assumptions, *own)
 
 
 def ask_next(request: EstimateRequest, model: Resolved, language: Language) -> Question | None:
@@ -136,7 +137,7 @@ def ask_next(request: EstimateRequest, model: Resolved, language: Language) -> Q
     workload = request.workload
     mean_missing = workload.mean_tokens_per_request is None and (workload.concurrency or 1) > 1
     missing = (
-        (QuestionCode.MODEL, "/model", model.basis is Basis.RULE_OF_THUMB),
+        (QuestionCode.MODEL, "/model", model.size is not None),
         (QuestionCode.CONCURRENCY, "/workload/concurrency", workload.concurrency is None),
         (QuestionCode.CONTEXT_TOKENS, "/workload/context_tokens", workload.context_tokens is None),
         (QuestionCode.MEAN_TOKENS_PER_REQUEST, "/workload/mean_tokens_per_request", mean_missing),

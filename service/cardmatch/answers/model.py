@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from cardmatch.catalogue.names.models import Found, Match, resolve_model_name
 from cardmatch.catalogue.world import World
+from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.models.architecture import Architecture
-from cardmatch.engine.models.checkpoint import Checkpoint, plain
+from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
 from cardmatch.engine.models.consistency import check_architecture
-from cardmatch.engine.terms.band import Basis
-from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Notice
+from cardmatch.engine.models.model import read_model
+from cardmatch.engine.models.parameters import parameters
+from cardmatch.engine.terms.fault import Invalid
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Params, Severity
 
 
 class _Named(msgspec.Struct, tag_field="kind", frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,25 +51,88 @@ ModelReference = ModelName | ConfigModel | GgufModel | ArchitectureModel
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reference means. `basis` is rule_of_thumb for a bare size, whose reference model stands for others."""
+    """What a reference means. *size* is set for a bare size, whose reference model stands for others that *spread*."""
 
     id: str | None
     name: str | None
     architecture: Architecture
     checkpoint: Checkpoint
+    size: str | None = None
+    spread: Spread | None = None
+    assumptions: tuple[Assumption, ...] = ()
     notices: tuple[Notice, ...] = ()
-    basis: Basis = Basis.EXACT
 
 
 def resolve_model(world: World, reference: str | ConfigModel | GgufModel | ArchitectureModel) -> Resolved:
     """The architecture and checkpoint that *reference* names. Raises Invalid with pointers under /model."""
-    del world
-    if isinstance(reference, ArchitectureModel):
-        try:
-            check_architecture(reference.architecture)
-        except Invalid as invalid:
-            raise invalid.under("/model/architecture") from None
-        return Resolved(id=None, name=None, architecture=reference.architecture, checkpoint=plain())
-    raise Invalid(
-        Fault(code=FaultCode.WRONG_VALUE, pointer="/model", params={"value": "model", "known": ["architecture"]})
+    try:
+        if isinstance(reference, str):
+            return _named(world, reference)
+        return _DESCRIBED[type(reference)](world, reference)
+    except Invalid as wrong:
+        raise wrong.under("/model") from None
+
+
+def _named(world: World, name: str) -> Resolved:
+    found = resolve_model_name(world.model_index, name)
+    row = world.models[found.id]
+    checkpoint = row.checkpoint
+    if found.weights is not None:
+        checkpoint = requantised(row.architecture, checkpoint, found.weights)
+    return Resolved(
+        id=row.id,
+        name=found.size or row.id.rpartition("/")[2],
+        architecture=row.architecture,
+        checkpoint=checkpoint,
+        size=found.size,
+        spread=_spread(world, found.size),
+        assumptions=() if found.match in _SAID else (Assumption(pointer="/model", value=row.id),),
+        notices=_notices(found, name),
     )
+
+
+_SAID = frozenset({Match.ID, Match.ALIAS})
+
+
+def _spread(world: World, size: str | None) -> Spread | None:
+    if size is None:
+        return None
+    typical = world.model_index.names.sizes[size]
+    total = parameters(world.models[typical.reference].architecture).total
+    return Spread(
+        weights_low=min(1.0, typical.parameters_low / total),
+        weights_high=max(1.0, typical.parameters_high / total),
+        cache_low=min(1.0, typical.cache_bytes_per_token_low / typical.cache_bytes_per_token),
+        cache_high=max(1.0, typical.cache_bytes_per_token_high / typical.cache_bytes_per_token),
+    )
+
+
+def _notices(found: Found, name: str) -> tuple[Notice, ...]:
+    if found.match is Match.SIZE:
+        params: Params = {"model": found.size or name, "reference": found.id}
+        return (Notice(code=NoticeCode.TYPICAL_MODEL, severity=Severity.CAUTION, params=params),)
+    if found.match is Match.SAME_SHAPE:
+        params = {"model": name, "reference": found.id}
+        return (Notice(code=NoticeCode.SAME_SHAPE, severity=Severity.INFO, params=params),)
+    return ()
+
+
+def _from_architecture(_: World, reference: ArchitectureModel) -> Resolved:
+    try:
+        check_architecture(reference.architecture)
+    except Invalid as invalid:
+        raise invalid.under("/architecture") from None
+    return Resolved(id=None, name=None, architecture=reference.architecture, checkpoint=plain())
+
+
+def _from_config(world: World, reference: ConfigModel) -> Resolved:
+    model = read_model(
+        reference.config, world.dialects, quantization=reference.quantization, safetensors=reference.safetensors
+    )
+    return Resolved(id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint)
+
+
+_DESCRIBED: dict[type, Callable[[World, Any], Resolved]] = {
+    ArchitectureModel: _from_architecture,
+    ConfigModel: _from_config,
+}

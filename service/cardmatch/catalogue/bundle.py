@@ -78,13 +78,14 @@ def bundled_snapshot() -> Snapshot:
 
 def read(name: str, shape: Any) -> Any:
     """The bundled data file *name*, decoded as *shape*. Raises msgspec.DecodeError where it does not fit."""
-    return msgspec.json.decode(_bytes(name), type=shape)
+    return msgspec.json.decode(read_bytes(name), type=shape)
 
 
 def read_lines(name: str, shape: Any) -> list[Any]:
     """The bundled data file *name*, one *shape* a line. Raises msgspec.DecodeError where a line does not fit."""
-    return msgspec.json.Decoder(shape).decode_lines(_bytes(name))
+    return msgspec.json.Decoder(shape).decode_lines(read_bytes(name))
 
 
-def _bytes(name: str) -> bytes:
+def read_bytes(name: str) -> bytes:
+    """The content of the bundled data file *name*."""
     return (importlib.resources.files("cardmatch.catalogue") / "data" / name).read_bytes()

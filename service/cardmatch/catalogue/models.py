@@ -65,8 +65,9 @@ class TypicalSize(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     reference: ModelId
     parameters_low: Parameters
     parameters_high: Parameters
-    cache_low: Annotated[ModelId, Meta(description="The model of this size whose cache takes least per token.")]
-    cache_high: ModelId
+    cache_bytes_per_token: Annotated[int, Meta(ge=1, le=1 << 30, description="Of the reference, in 16 bits.")]
+    cache_bytes_per_token_low: Annotated[int, Meta(ge=0, le=1 << 30, description="Least of the models of this size.")]
+    cache_bytes_per_token_high: Annotated[int, Meta(ge=1, le=1 << 30)]
     models: Annotated[int, Meta(ge=1, le=10_000)]
 
 

@@ -10,11 +10,15 @@ from collections import defaultdict
 import msgspec
 
 from cardmatch.catalogue.bundle import bundled_snapshot
+from cardmatch.catalogue.bundled_models import bundled_models
 from cardmatch.catalogue.calibration import Calibration, calibration
 from cardmatch.catalogue.feed import Feed
+from cardmatch.catalogue.models import ModelRow
+from cardmatch.catalogue.names.models import ModelIndex
 from cardmatch.catalogue.names.spelling import key
 from cardmatch.catalogue.snapshot import Snapshot, decode, encode, version_of
 from cardmatch.engine.hardware.card import Card
+from cardmatch.engine.models.config.dialects import Dialects
 from cardmatch.engine.money.amounts import Day
 from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import Offer
@@ -44,6 +48,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     families: dict[str, tuple[str, ...]]
     unlisted_cards: frozenset[str]
     calibration: Calibration
+    models: dict[str, ModelRow]
+    model_index: ModelIndex
+    dialects: Dialects
     offers: dict[str, Offer]
     offers_by_card: dict[str, tuple[Offer, ...]]
     offers_of_unknown_card: tuple[Offer, ...]
@@ -85,7 +92,8 @@ def pin(world: World, version: str | None) -> World:
 
 
 def build(snapshot: Snapshot, version: str) -> World:
-    """Index *snapshot*, whose canonical bytes hash to *version*."""
+    """Index *snapshot*, whose canonical bytes hash to *version*. Models and constants are the release's own."""
+    models = bundled_models()
     return World(
         version=version,
         as_of=snapshot.as_of,
@@ -96,6 +104,9 @@ def build(snapshot: Snapshot, version: str) -> World:
         families=_families(snapshot.cards),
         unlisted_cards=frozenset(snapshot.unlisted_cards),
         calibration=calibration(),
+        models=models.models,
+        model_index=models.index,
+        dialects=models.dialects,
         offers={offer.id: offer for offer in snapshot.offers},
         offers_by_card=_by_card(snapshot.offers),
         offers_of_unknown_card=tuple(offer for offer in snapshot.offers if offer.card is None),

@@ -98,9 +98,9 @@ def resolve_model_name(known: ModelIndex, text: str) -> Found:
     if found is None and bare != name:
         found = known.exact.get(bare) or known.last_parts.get(_last(bare))
         found = found and msgspec.structs.replace(found, weights=weights)
-    if found is None:
-        found = _family(known, bare, weights) or _loose(known, text, bare, weights)
-    return found
+    return (
+        found or _family(known, bare, weights) or _mirrored(known, bare, weights) or _loose(known, text, bare, weights)
+    )
 
 
 def _last(name: str) -> str:
@@ -135,9 +135,7 @@ def _of_size(known: ModelIndex, text: str, size: float) -> Found:
     if name is None:
         near = sorted(known.sizes, key=lambda each: abs(each - size))[:MOST_SUGGESTIONS]
         suggestions = tuple(known.sizes[each] for each in sorted(near))
-        raise Invalid(
-            Fault(code=FaultCode.UNKNOWN_MODEL, pointer="", params={"name": text}, suggestions=suggestions)
-        )
+        raise Invalid(Fault(code=FaultCode.UNKNOWN_MODEL, pointer="", params={"name": text}, suggestions=suggestions))
     return Found(id=known.names.sizes[name].reference, match=Match.SIZE, size=name)
 
 
@@ -146,6 +144,16 @@ def _family(known: ModelIndex, name: str, weights: str | None) -> Found | None:
         if name == spoken:
             return Found(id=default, match=Match.FAMILY, weights=weights)
     return None
+
+
+def _mirrored(known: ModelIndex, name: str, weights: str | None) -> Found | None:
+    """The model that a repository of another publisher mirrors: the same words, but for those that are left out."""
+    _, slash, last = name.rpartition("/")
+    asked = frozenset(words(last))
+    if not slash or not asked:
+        return None
+    same = [id_ for id_, _ in known.bags if (bag := frozenset(words(_last(id_)))) >= asked and bag - asked <= _USUAL]
+    return Found(id=min(same, key=len), match=Match.LOOSE, weights=weights) if same else None
 
 
 def _loose(known: ModelIndex, text: str, name: str, weights: str | None) -> Found:
@@ -159,9 +167,7 @@ def _loose(known: ModelIndex, text: str, name: str, weights: str | None) -> Foun
     best = [id_ for extra, id_ in fitting if extra == fitting[0][0]]
     if len(best) > 1:
         suggestions = tuple(best[:MOST_SUGGESTIONS])
-        raise Invalid(
-            Fault(code=FaultCode.AMBIGUOUS_MODEL, pointer="", params={"name": text}, suggestions=suggestions)
-        )
+        raise Invalid(Fault(code=FaultCode.AMBIGUOUS_MODEL, pointer="", params={"name": text}, suggestions=suggestions))
     return Found(id=best[0], match=Match.LOOSE, weights=weights)
 
 

@@ -6,7 +6,9 @@ import re
 import unicodedata
 
 _WORD = re.compile(r"\d+(?:\.\d+)?[a-z]*|[a-z]+")
-_SIZE = re.compile(r"(\d{1,4}(?:[.,]\d{1,3})?)\s*(b|bn|billion|billones|t)?(?:\s*(?:params?|parameters|model|llm))?", re.ASCII)
+_SIZE = re.compile(
+    r"(\d{1,4}(?:[.,]\d{1,3})?)\s*(b|bn|billion|billones|t)?(?:\s*(?:params?|parameters|model|llm))?", re.ASCII
+)
 _SIZE_ZH = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)\s*(亿|万亿)(?:参数)?(?:模型)?")
 
 

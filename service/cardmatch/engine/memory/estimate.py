@@ -9,7 +9,7 @@ from cardmatch.engine.memory.arguments.read import laid_out, read_arguments
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import arranged, reserve
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
@@ -19,7 +19,6 @@ from cardmatch.engine.memory.ways import ways_to_fit
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
 
@@ -46,16 +45,16 @@ def estimate_serving(
     calibration: MemoryCalibration,
     *,
     alternatives: tuple[Placement, ...] = (),
-    basis: Basis = Basis.EXACT,
+    spread: Spread | None = None,
 ) -> ServingEstimate:
     """Estimate *workload* on each of *placements*.
 
-    *alternatives* are further placements that ways to fit may name, best first; without any none is computed. Raises
-    Invalid with pointers into the request.
+    *alternatives* are further placements that ways to fit may name, best first; without any none is computed.
+    *spread* is given for a bare size. Raises Invalid with pointers into the request.
     """
     told = read_arguments(workload, architecture, checkpoint)
     workload = told.workload
-    job, assumptions = settle(workload, architecture, checkpoint, basis)
+    job, assumptions = settle(workload, architecture, checkpoint, spread)
     counts = parameters(architecture)
     return ServingEstimate(
         parameters=counts,

@@ -21,12 +21,21 @@ class Drafter(msgspec.Struct, frozen=True, kw_only=True):
     cache_rows: tuple[CacheRow, ...]
 
 
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the models that a bare size may mean lie from the one that stands for them: ratios to its figures."""
+
+    weights_low: float
+    weights_high: float
+    cache_low: float
+    cache_high: float
+
+
 class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     """What engines reserve memory for.
 
     `sums` are the weights as the checkpoint holds them, `widths` what activations are multiples of.
     `longest_possible_tokens` is the model's own limit, or the asked length where that is longer. `basis` is how sure
-    the model's facts are: exact, or rule_of_thumb for a bare size.
+    the model's facts are: exact, or rule_of_thumb for a bare size, whose models *spread*.
     """
 
     architecture: Architecture
@@ -44,3 +53,4 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Adapters | None = None
     drafter: Drafter | None = None
     basis: Basis = Basis.EXACT
+    spread: Spread | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from cardmatch.engine.memory.answer import Host, PerGpu, PlacementEstimate
 from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.job import ServingJob
@@ -47,10 +49,26 @@ def _load(pool: Pool, reservation: Reservation, job: ServingJob, share: int) -> 
         pool=pool.name,
         budget_bytes=pool.budget_bytes,
         one_expected_bytes=pool.fixed_expected_bytes + one,
-        one_high_bytes=pool.fixed_high_bytes + one,
+        one_high_bytes=pool.fixed_high_bytes + one + _spread_above(job, reservation, one),
         all_expected_bytes=pool.fixed_expected_bytes + every,
-        all_high_bytes=pool.fixed_high_bytes + every,
+        all_high_bytes=pool.fixed_high_bytes + every + _spread_above(job, reservation, every),
     )
+
+
+def _spread_above(job: ServingJob, reservation: Reservation, cache_bytes: int) -> int:
+    """What the largest model that a bare size may mean would take beyond the one that stands for it."""
+    if job.spread is None:
+        return 0
+    weights = reservation.weights.expected_bytes * (job.spread.weights_high - 1)
+    return math.ceil(weights + cache_bytes * (job.spread.cache_high - 1))
+
+
+def _spread_below(job: ServingJob, reservation: Reservation, cache_bytes: int) -> int:
+    """What the smallest such model would spare."""
+    if job.spread is None:
+        return 0
+    weights = reservation.weights.expected_bytes * (1 - job.spread.weights_low)
+    return math.floor(weights + cache_bytes * (1 - job.spread.cache_low))
 
 
 def _cache_of(pool: Pool, reservation: Reservation) -> CacheLayout | None:
@@ -69,9 +87,9 @@ def _per_gpu(job: ServingJob, reservation: Reservation, share: int) -> PerGpu:
     held = everything + resident
     fixed = (weights, activations, overhead)
     total = Band(
-        low_bytes=held + sum(band.low_bytes for band in fixed),
+        low_bytes=held + sum(band.low_bytes for band in fixed) - _spread_below(job, reservation, everything),
         expected_bytes=held + sum(band.expected_bytes for band in fixed),
-        high_bytes=held + sum(band.high_bytes for band in fixed),
+        high_bytes=held + sum(band.high_bytes for band in fixed) + _spread_above(job, reservation, everything),
         basis=weakest(job.basis, *(band.basis for band in fixed)),
     )
     return PerGpu(

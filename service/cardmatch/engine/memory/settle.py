@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.weights import WeightSums, weight_sums
 from cardmatch.engine.memory.widths import widths
 from cardmatch.engine.models.architecture import Architecture
@@ -21,24 +21,14 @@ DEFAULT_CONTEXT_TOKENS = 8192
 
 
 def settle(
-    workload: Inference, architecture: Architecture, checkpoint: Checkpoint, basis: Basis
+    workload: Inference,
+    architecture: Architecture,
+    checkpoint: Checkpoint,
+    spread: Spread | None = None,
 ) -> tuple[ServingJob, tuple[Assumption, ...]]:
     """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload."""
     assumed: dict[str, Scalar] = {}
-    context = workload.context_tokens
-    if context is None:
-        limit = architecture.maximum_context_tokens
-        context = min(DEFAULT_CONTEXT_TOKENS, limit) if limit else DEFAULT_CONTEXT_TOKENS
-        assumed["context_tokens"] = context
-    concurrency = workload.concurrency
-    if concurrency is None:
-        concurrency = 1
-        assumed["concurrency"] = concurrency
-    mean = workload.mean_tokens_per_request
-    if mean is None:
-        mean = context
-        assumed["mean_tokens_per_request"] = mean
-    _check_lengths(workload, context, mean)
+    context, concurrency, mean = _lengths(workload, architecture, assumed)
     stored = requantised(architecture, checkpoint, workload.weights)
     if workload.weights == "as_published":
         assumed["weights"] = stored.format
@@ -59,9 +49,29 @@ def settle(
         speculative=workload.speculative,
         adapters=workload.adapters,
         longest_possible_tokens=max(context, architecture.maximum_context_tokens or context),
-        basis=basis,
+        basis=Basis.EXACT if spread is None else Basis.RULE_OF_THUMB,
+        spread=spread,
     )
     return job, tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in assumed.items())
+
+
+def _lengths(workload: Inference, architecture: Architecture, assumed: dict[str, Scalar]) -> tuple[int, int, int]:
+    """Longest request, concurrency and mean length; what was left out is noted in *assumed*."""
+    context = workload.context_tokens
+    if context is None:
+        limit = architecture.maximum_context_tokens
+        context = min(DEFAULT_CONTEXT_TOKENS, limit) if limit else DEFAULT_CONTEXT_TOKENS
+        assumed["context_tokens"] = context
+    concurrency = workload.concurrency
+    if concurrency is None:
+        concurrency = 1
+        assumed["concurrency"] = concurrency
+    mean = workload.mean_tokens_per_request
+    if mean is None:
+        mean = context
+        assumed["mean_tokens_per_request"] = mean
+    _check_lengths(workload, context, mean)
+    return context, concurrency, mean
 
 
 def weights_of(architecture: Architecture, checkpoint: Checkpoint) -> WeightSums:

@@ -18,7 +18,6 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import plain
 from cardmatch.engine.models.formats import Dtype
 from cardmatch.engine.models.kv_formats import KvFormat
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.architectures import (
     DEEPSEEK_V3_2,
@@ -33,7 +32,7 @@ from tests.engine.memory.architectures import (
 
 def job_of(model: Architecture, kv_cache: KvFormat = KvFormat.AUTO, dtype: Dtype = Dtype.BF16) -> ServingJob:
     """A request of the default length."""
-    return settle(Inference(engine=Sglang(), kv_cache=kv_cache), model, plain(dtype), Basis.EXACT)[0]
+    return settle(Inference(engine=Sglang(), kv_cache=kv_cache), model, plain(dtype))[0]
 
 
 def pools_of(model: Architecture, gib: float, options: Sglang, layout: Layout, kv_cache: KvFormat) -> Pools:

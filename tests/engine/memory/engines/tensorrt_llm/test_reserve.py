@@ -12,7 +12,6 @@ from cardmatch.engine.memory.engines.tensorrt_llm.reserves import TensorrtLlmRes
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.models.checkpoint import plain
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.architectures import H100, LLAMA_8B, placement
 
@@ -21,7 +20,7 @@ OPTIONS = TensorrtLlm(kv_cache_free_gpu_memory_fraction=0.8, max_num_tokens=4096
 
 def reserves_of(options: TensorrtLlm, layout: Layout) -> TensorrtLlmReserves:
     """What Llama-3.1-8B reserves on H100s."""
-    job, _ = settle(Inference(engine=options), LLAMA_8B, plain(), Basis.EXACT)
+    job, _ = settle(Inference(engine=options), LLAMA_8B, plain())
     reserved = reserve(job, options, placement(H100, layout=layout), calibration().serving).reserves
     assert isinstance(reserved, TensorrtLlmReserves)
     return reserved

@@ -11,7 +11,6 @@ from cardmatch.engine.memory.engines.transformers.reserves import TransformersRe
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.models.checkpoint import plain, requantised
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import MIB
 from tests.engine.memory.architectures import QWEN3_4B, placement
 
@@ -19,7 +18,7 @@ from tests.engine.memory.architectures import QWEN3_4B, placement
 def held(tokens: int, weights: str) -> int:
     """MiB that Qwen3-4B holds after *tokens*."""
     checkpoint = requantised(QWEN3_4B, plain(), weights)
-    job, _ = settle(Inference(engine=Transformers(), context_tokens=tokens), QWEN3_4B, checkpoint, Basis.EXACT)
+    job, _ = settle(Inference(engine=Transformers(), context_tokens=tokens), QWEN3_4B, checkpoint)
     reserved = reserve(job, Transformers(), placement(95), calibration().serving).reserves
     assert isinstance(reserved, TransformersReserves)
     return reserved.held_bytes // MIB
@@ -36,7 +35,7 @@ def test_a_process_holds_weights_and_cache(weights: str, prompt: int, measured: 
 
 def test_eager_attention_writes_out_its_scores() -> None:
     """Without a fused kernel the prefill of a long prompt takes quadratic memory."""
-    job, _ = settle(Inference(engine=Transformers(), context_tokens=16384), QWEN3_4B, plain(), Basis.EXACT)
+    job, _ = settle(Inference(engine=Transformers(), context_tokens=16384), QWEN3_4B, plain())
     fused, eager = (
         reserve(
             job, Transformers(attn_implementation=kind, prompt_tokens=16384), placement(95), calibration().serving

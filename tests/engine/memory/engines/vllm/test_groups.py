@@ -16,7 +16,6 @@ from cardmatch.engine.memory.speculation import Speculative, SpeculativeMethod
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import plain
 from cardmatch.engine.models.kv_formats import KvFormat
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.architectures import (
     A100_80,
@@ -47,7 +46,7 @@ def logged(
 ) -> VllmReserves:
     """The lines that vLLM prints where it has *pool_gib* for the cache."""
     workload = Inference(engine=options, kv_cache=kv_cache, speculative=speculative)
-    job, _ = settle(workload, model, plain(), Basis.EXACT)
+    job, _ = settle(workload, model, plain())
     given = msgspec.structs.replace(options, kv_cache_memory_bytes=int(pool_gib * GIB))
     reserved = reserve(job, given, placement(card_gib, layout=layout), calibration().serving).reserves
     assert isinstance(reserved, VllmReserves)

@@ -1,0 +1,93 @@
+"""What people call models, and which row of the catalogue that means."""
+
+from __future__ import annotations
+
+import pytest
+
+from cardmatch.catalogue.bundled_models import bundled_models
+from cardmatch.catalogue.names.models import Match, resolve_model_name
+from cardmatch.catalogue.names.words import bare_size
+from cardmatch.engine.terms.fault import FaultCode, Invalid
+
+INDEX = bundled_models().index
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "match"),
+    [
+        ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B-Instruct", Match.ID),
+        ("META-LLAMA/llama-3.1-8b-instruct", "meta-llama/Llama-3.1-8B-Instruct", Match.ID),
+        ("llama 3.1 8b", "meta-llama/Llama-3.1-8B-Instruct", Match.LOOSE),
+        ("llama3.1:8b", "meta-llama/Llama-3.1-8B-Instruct", Match.LOOSE),
+        ("千问3 32b", "Qwen/Qwen3-32B", Match.LOOSE),
+        ("通义千问3", "Qwen/Qwen3-8B", Match.FAMILY),
+        ("gpt-oss 120b", "openai/gpt-oss-120b", Match.LOOSE),
+        ("qwen3 30b a3b", "Qwen/Qwen3-30B-A3B", Match.LOOSE),
+        ("7B", "Qwen/Qwen2.5-7B-Instruct", Match.SIZE),
+        ("70亿", "Qwen/Qwen2.5-7B-Instruct", Match.SIZE),
+    ],
+)
+def test_a_name_means_one_model(name: str, model: str, match: Match) -> None:
+    """Ids whatever their case, loose names in two scripts, families, and bare sizes."""
+    found = resolve_model_name(INDEX, name)
+    assert (found.id, found.match) == (model, match)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "weights"),
+    [
+        ("Qwen/Qwen3-32B-AWQ", "Qwen/Qwen3-32B", "awq_int4"),
+        ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "meta-llama/Llama-3.3-70B-Instruct", "fp8"),
+        ("llama-3.3-70b-instruct-gptq-int4", "meta-llama/Llama-3.3-70B-Instruct", "gptq_int4"),
+        ("llama 3.1 70b awq", "meta-llama/Llama-3.1-70B-Instruct", "awq_int4"),
+        ("TheBloke/Llama-2-13B-chat-AWQ", "meta-llama/Llama-2-13b-chat-hf", "awq_int4"),
+    ],
+)
+def test_a_mirror_says_the_format_that_it_stores(name: str, model: str, weights: str) -> None:
+    """The suffix of a quantised copy is its number format."""
+    found = resolve_model_name(INDEX, name)
+    assert (found.id, found.weights) == (model, weights)
+
+
+@pytest.mark.parametrize("name", ["lama 3.1 8b", "foo/bar", "💥", "llama 9 8b", "mistral-7b-finetuned-on-my-mail"])
+def test_nobody_is_guessed(name: str) -> None:
+    """A name with a word that no model has is refused, with the names that come near."""
+    with pytest.raises(Invalid) as refused:
+        resolve_model_name(INDEX, name)
+    assert refused.value.faults[0].code is FaultCode.UNKNOWN_MODEL
+
+
+def test_near_misses_are_suggested() -> None:
+    """A slip of one letter still finds the model that was meant."""
+    with pytest.raises(Invalid) as refused:
+        resolve_model_name(INDEX, "lama 3.1 8b")
+    assert "meta-llama/Llama-3.1-8B-Instruct" in refused.value.faults[0].suggestions
+
+
+def test_several_models_are_not_one() -> None:
+    """“llama 70b” may mean three generations; each is named."""
+    with pytest.raises(Invalid) as refused:
+        resolve_model_name(INDEX, "llama 70b")
+    fault = refused.value.faults[0]
+    assert fault.code is FaultCode.AMBIGUOUS_MODEL
+    assert "meta-llama/Llama-3.3-70B-Instruct" in fault.suggestions
+    assert "meta-llama/Llama-2-70b-hf" in fault.suggestions
+
+
+@pytest.mark.parametrize(
+    ("text", "billions"),
+    [("7B", 7), ("0,5 b", 0.5), ("1T", 1000), ("13 billion parameters", 13), ("320亿", 32), ("7", None), ("b", None)],
+)
+def test_a_bare_size_is_read_in_every_tongue(text: str, billions: float | None) -> None:
+    """A size alone is a size; a number without unit is not."""
+    assert bare_size(text) == billions
+
+
+def test_every_id_and_alias_resolves_to_itself() -> None:
+    """No id is shadowed by another name, and no alias points nowhere."""
+    models = bundled_models().models
+    for id_ in models:
+        assert resolve_model_name(INDEX, id_).id == id_
+    for name, alias in INDEX.names.aliases.items():
+        assert resolve_model_name(INDEX, name).id in models
+        assert alias.id in models
