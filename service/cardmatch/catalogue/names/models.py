@@ -69,14 +69,22 @@ class ModelIndex(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def index(models: dict[str, ModelRow], names: ModelNames) -> ModelIndex:
-    """Index the ids of *models* and their *names*."""
-    exact = {fold(like): Found(id=id_, match=Match.SAME_SHAPE) for like, id_ in names.same_shape.items()}
+    """Index the ids of *models* and their *names*; names of what was left out of the catalogue are nobody's."""
+    exact = {
+        fold(like): Found(id=id_, match=Match.SAME_SHAPE) for like, id_ in names.same_shape.items() if id_ in models
+    }
     exact |= {
         fold(name): Found(id=alias.id, match=Match.ALIAS, weights=alias.checkpoint)
         for name, alias in names.aliases.items()
+        if alias.id in models
     }
     exact |= {fold(id_): Found(id=id_, match=Match.ID) for id_ in models}
-    spoken = [(fold(name), key, row.default) for key, row in names.families.items() for name in (key, *row.names)]
+    spoken = [
+        (fold(name), key, row.default)
+        for key, row in names.families.items()
+        if row.default in models
+        for name in (key, *row.names)
+    ]
     return ModelIndex(
         names=names,
         exact=exact,
