@@ -9,6 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cardmatch.engine.terms.fault import FaultCode
 from cardmatch.engine.terms.notice import NoticeCode, QuestionCode
@@ -16,7 +18,7 @@ from cardmatch.text.language import Language
 from cardmatch.text.numerals import numerals
 from cardmatch.text.problem import ProblemType
 from cardmatch.text.sentences import FAMILIES, PLACEHOLDER, Forms, Template, forms_of, say, sentences, templates
-from cardmatch.text.units import BY_SUFFIX, TABLES, UNITS
+from cardmatch.text.units import TABLES, UNITS, Value, suffix_of
 
 CODES: dict[str, type[StrEnum]] = {
     "notices": NoticeCode,
@@ -106,8 +108,7 @@ def test_every_placeholder_has_a_unit_or_is_a_known_count_or_name() -> None:
         name
         for _, _, form in _every(Language.EN)
         for name, _ in PLACEHOLDER.findall(form)
-        if name not in COUNTS | NAMES | TABLES.keys()
-        and not any(name == suffix.lstrip("_") or name.endswith(suffix) for suffix in BY_SUFFIX)
+        if name not in COUNTS | NAMES | TABLES.keys() and suffix_of(name) is None
     }
     assert unknown == set()
 
@@ -184,6 +185,22 @@ def test_plural_forms_are_those_of_the_language(language: Language) -> None:
     for family in FAMILIES:
         for template in templates(language)[family].values():
             check(template)
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(Language), st.integers(0, 10**12), st.text(max_size=200), st.lists(st.text(max_size=9)))
+def test_every_sentence_can_be_said_of_anything(language: Language, figure: int, name: str, names: list[str]) -> None:
+    """No figure, name or list is too odd for a sentence, and a sentence without them has none of them."""
+    for family in FAMILIES:
+        for code, text in getattr(sentences(language), family).items():
+            values: dict[str, Value] = {}
+            for form in forms_of(text):
+                for slot, listing in PLACEHOLDER.findall(form):
+                    measured = slot in COUNTS or suffix_of(slot)
+                    values[slot] = figure if measured else names if listing else name
+            if isinstance(text, dict):
+                values[text["by"]] = figure
+            assert say(family, code, values, language)
 
 
 def test_a_count_chooses_the_form() -> None:

@@ -59,11 +59,16 @@ def voice(language: Language, words: Words) -> Voice:
 
 def writer(name: str, listing: str, speaker: Voice) -> Write:
     """The function that writes values of the placeholder *name*; *listing* (`or`, else `and`) joins lists."""
-    for suffix, make in BY_SUFFIX.items():
-        if name == suffix.lstrip("_") or name.endswith(suffix):
-            return make(speaker)
+    suffix = suffix_of(name)
+    if suffix is not None:
+        return BY_SUFFIX[suffix](speaker)
     words = speaker.words.get(TABLES.get(name, ""), {})
     return _plain(speaker, words, speaker.numerals.either if listing == "or" else speaker.numerals.every)
+
+
+def suffix_of(name: str) -> str | None:
+    """The unit suffix that *name* ends in, or is."""
+    return next((suffix for suffix in BY_SUFFIX if f"_{name}".endswith(suffix)), None)
 
 
 def _plain(speaker: Voice, words: Mapping[str, str], joints: Joints) -> Write:
@@ -183,7 +188,7 @@ def _duration(speaker: Voice) -> Write:
 
 
 BY_SUFFIX: dict[str, Callable[[Voice], Write]] = {
-    "bytes_per_token": _kib,
+    "_bytes_per_token": _kib,
     "_bytes": _bytes,
     "_tokens_per_second": _tokens_per_second,
     "_tokens": _integer,
