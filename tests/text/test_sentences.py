@@ -28,17 +28,18 @@ CODES: dict[str, type[StrEnum]] = {
     "questions": QuestionCode,
 }
 COUNTS = {
-    "age_days", "concurrency", "count", "divisor", "expert", "experts", "failed", "gpus", "heads", "kv_heads",
-    "layers", "limit", "max_concurrency", "max_model_len", "maximum", "mean_tokens_per_request", "minimum",
-    "multiple", "pipeline", "position", "ranks", "replicas", "requests", "tensor",
-    "times_slower_high", "times_slower_low", "units", "unused", "weeks",
+    "age_days", "concurrency", "count", "divisor", "expert", "experts", "failed", "gpus",
+    "gradient_accumulation_steps", "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len",
+    "maximum", "mean_tokens_per_request", "micro_batch", "minimum", "multiple", "pipeline", "position", "rank",
+    "ranks", "replicas", "requests", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "weeks",
 }  # fmt: skip
 NAMES = {
-    "allowed", "architecture", "argument", "arguments", "as_of", "card", "cheaper_card", "cheapest_by_hour",
-    "cheapest_by_job", "comfortable", "country", "currency", "does_not_fit", "each", "field", "fields", "first",
-    "fits", "high", "hourly", "known", "label", "low", "measured", "mig", "model", "name", "next", "other",
-    "part", "pattern", "place", "priced_on", "profile", "profiles", "queues", "reference", "second", "settings",
-    "suggestions", "tight", "valid_from", "valid_until", "value", "version",
+    "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
+    "cheapest_by_hour", "cheapest_by_job", "comfortable", "country", "currency", "does_not_fit", "each", "field",
+    "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label", "low",
+    "measured", "method", "mig", "model", "name", "next", "optimizer", "other", "part", "pattern", "place",
+    "precision", "priced_on", "profile", "profiles", "queues", "reference", "second", "settings", "sharding",
+    "suggestions", "target", "targets", "tight", "valid_from", "valid_until", "value", "version",
 }  # fmt: skip
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}
 LETTER = re.compile(r"[^\W\d_]")

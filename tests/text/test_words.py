@@ -32,7 +32,7 @@ def test_notices_get_their_message_and_keep_the_rest() -> None:
             8192,
             "No context length was given; requests were taken to hold at most 8,192 tokens.",
         ),
-        ("/workload/weights", "fp8", "No format of the weights was given; the published one was used: FP8."),
+        ("/workload/weights", "fp8", "No format of the weights was given; they were taken to be in FP8."),
         ("/cards/2/layout/tensor", 2, "Card choice 3 gave no layout; tensor parallelism over 2 GPUs was used."),
         ("/some/field", 1234, "/some/field was not given; 1,234 was used."),
     ],

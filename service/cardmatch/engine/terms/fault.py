@@ -102,6 +102,11 @@ class FaultCode(StrEnum):
     REPORT_OF_OTHER_TOOL = "report_of_other_tool"  # tool that was named; the suggestions are whose report it is
     REPORT_OF_SEVERAL_RUNS = "report_of_several_runs"  # tool, what: model or row, of which there are several
     REPORT_LACKS_UNIT = "report_lacks_unit"  # tool, unit that is asked for, has: the units that it counts
+    # Training. In brackets: params.
+    LORA_TARGET_NOT_IN_MODEL = "lora_target_not_in_model"  # target, known: names of matrices that the model has
+    LORA_WITHOUT_LORA_METHOD = "lora_without_lora_method"  # method
+    SHARDING_ON_ONE_CARD = "sharding_on_one_card"  # sharding, card
+    QUANTISED_WEIGHTS_NOT_TRAINABLE = "quantised_weights_not_trainable"  # weights, known: formats that are
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,6 +37,9 @@ class NoticeCode(StrEnum):
     OFFLOAD = "offload"  # offloaded_bytes, times_slower_low, times_slower_high
     CONTEXT_BEYOND_SLOT = "context_beyond_slot"  # context_tokens, limit_tokens: what the engine's options allow
     FIT_MOVES_LAYERS = "fit_moves_layers"  # margin_bytes that llama.cpp leaves free, moved_bytes that go to RAM
+    TRAINING_OFFLOAD = "training_offload"  # offloaded_bytes
+    ALLOCATOR_SQUEEZED = "allocator_squeezed"  # budget_bytes
+    EXPERTS_NOT_QUANTISED = "experts_not_quantised"  # format
     LITTLE_MEASURED = "little_measured"  # engine, card
     PRICE_MAY_NOT_BE_AVAILABLE = "price_may_not_be_available"  # no param
     RANKS_DIFFER = "ranks_differ"  # cheapest_by_hour, cheapest_by_job: labels

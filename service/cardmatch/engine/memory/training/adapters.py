@@ -1,0 +1,110 @@
+"""LoRA adapters: which matrices the targets name, and how many parameters they add (LoRA, arXiv 2106.09685 §4.1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cardmatch.engine.memory.training.workload import Lora, SavedModule
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.linears import Linear, PartKind, linears
+from cardmatch.engine.models.parameters import layer_counts
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+
+HEAD = "lm_head"
+EXPERTS_IN_ONE_TENSOR = frozenset({"gpt_oss", "llama4", "llama4_text"})
+"""Families whose experts are one tensor per layer in transformers: no module for LoRA to wrap or bitsandbytes to
+quantise."""
+
+_QKV = ("q_proj", "k_proj", "v_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "in_proj_qkvz")
+_MLP = ("gate_proj", "up_proj", "down_proj")
+_ALIASES: dict[str, tuple[str, ...]] = {
+    **{short: (f"{short}_proj",) for short in ("q", "k", "v", "o", "gate", "up", "down")},
+    **dict.fromkeys(("qkv", "c_attn", "qkv_proj", "query_key_value", "Wqkv", "W_pack"), _QKV),
+    "gate_up_proj": ("gate_proj", "up_proj"),
+    "attention": (*_QKV, "o_proj", "out_proj"),
+    "mlp": _MLP,
+    "query": ("q_proj",),
+    "key": ("k_proj",),
+    "value": ("v_proj",),
+    "dense_h_to_4h": ("up_proj",),
+    "dense_4h_to_h": ("down_proj",),
+    "c_fc": ("up_proj",),
+    "fc1": ("up_proj",),
+    "fc2": ("down_proj",),
+}
+"""Names under which libraries fuse or abbreviate matrices: GPT-2's c_attn, NeoX's query_key_value, MPT's Wqkv."""
+
+
+class Adapters(NamedTuple):
+    """The adapted roles, adapter parameters in all layers and in the head, and parameters of whole saved modules."""
+
+    roles: frozenset[str]
+    parameters: int
+    saved_parameters: int
+
+
+NO_ADAPTERS = Adapters(frozenset(), 0, 0)
+
+
+def adapters(architecture: Architecture, lora: Lora, *, experts: bool = True) -> Adapters:
+    """The adapters that *lora* puts on *architecture*; with `experts` false those of fused experts are left out.
+
+    A matrix of in × out gets rank × (in + out) parameters. Raises Invalid for a target that the model lacks.
+    """
+    roles = target_roles(architecture, lora.targets, experts=experts)
+    ends = 0
+    for group, layers in zip(architecture.layer_groups, layer_counts(architecture), strict=True):
+        for block in group.blocks:
+            for each in linears(block, architecture.hidden_size):
+                if each.role in roles:
+                    ends += (each.inputs + each.outputs) * each.copies * layers
+    if HEAD in roles:
+        ends += architecture.hidden_size + architecture.vocabulary_size
+    table = architecture.vocabulary_size * (architecture.embedding_size or architecture.hidden_size)
+    saved = {SavedModule.EMBEDDING, SavedModule.HEAD} & set(lora.modules_to_save)
+    tables = min(len(saved), 1) if architecture.tied_embeddings else len(saved)
+    return Adapters(roles, lora.rank * ends, table * tables)
+
+
+def target_roles(architecture: Architecture, targets: tuple[str, ...], *, experts: bool = True) -> frozenset[str]:
+    """The roles of the matrices that *targets* name. Raises Invalid, with the names that would do, for any other."""
+    known = _adaptable(architecture, experts=experts)
+    ends: dict[str, set[str]] = {}
+    for each in known:
+        ends.setdefault(each.role.rpartition(".")[2], set()).add(each.role)
+        ends.setdefault(each.role, set()).add(each.role)
+    found: set[str] = set()
+    for index, target in enumerate(targets):
+        roles = _named(target, ends, known)
+        if not roles and target == HEAD and architecture.output_head:
+            roles = {HEAD}
+        if not roles:
+            raise Invalid(
+                Fault(
+                    code=FaultCode.LORA_TARGET_NOT_IN_MODEL,
+                    pointer=f"/workload/lora/targets/{index}",
+                    params={"target": target, "known": sorted({role.rpartition(".")[2] for role in ends})},
+                    suggestions=("all_linear", *sorted({role.rpartition(".")[2] for role in ends})),
+                )
+            )
+        found |= roles
+    return frozenset(found)
+
+
+def _named(target: str, ends: dict[str, set[str]], known: tuple[Linear, ...]) -> set[str]:
+    if target in {"all_linear", "all-linear"}:
+        return {each.role for each in known if each.part is not PartKind.ROUTER}
+    if target in ends:
+        return ends[target]
+    return set().union(*(ends.get(name, set()) for name in _ALIASES.get(target, ())))
+
+
+def _adaptable(architecture: Architecture, *, experts: bool) -> tuple[Linear, ...]:
+    fused = not experts and architecture.family in EXPERTS_IN_ONE_TENSOR
+    return tuple(
+        each
+        for group in architecture.layer_groups
+        for block in group.blocks
+        for each in linears(block, architecture.hidden_size)
+        if not (fused and each.part is PartKind.EXPERTS)
+    )

@@ -1,0 +1,114 @@
+"""The public call of the memory room for training: what a job needs, and what becomes of it on each placement."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cardmatch.engine.memory.estimate import check_layout
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR
+from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingNeed, TrainingPlacement
+from cardmatch.engine.memory.training.calibration import TrainingCalibration
+from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.mesh import Mesh, mesh
+from cardmatch.engine.memory.training.peak import Moment, factors
+from cardmatch.engine.memory.training.placed import placed
+from cardmatch.engine.memory.training.settle import BITSANDBYTES, settle
+from cardmatch.engine.memory.training.trials import Trials, attempted, trials
+from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
+from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.parameters import parameters
+from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
+
+RULE_OF_THUMB_BYTES_PER_PARAMETER = 16
+"""The ZeRO paper's count for mixed-precision Adam (arXiv 1910.02054 §3.1): 2 + 2 + 12, activations left out."""
+
+
+def estimate_training(
+    architecture: Architecture,
+    checkpoint: Checkpoint,
+    workload: Training,
+    placements: tuple[Placement, ...],
+    calibration: TrainingCalibration,
+    *,
+    alternatives: tuple[Placement, ...] = (),
+    basis: Basis = Basis.EXACT,
+) -> TrainingEstimate:
+    """Estimate *workload* on each of *placements*.
+
+    *alternatives* are further placements that ways to fit may name, smallest first; without any none is computed.
+    Raises Invalid with pointers into the request.
+    """
+    job, assumptions = settle(workload, architecture, checkpoint, basis)
+    known, counts = factors(calibration), parameters(architecture)
+    shared = trials(job, known, calibration)
+    return TrainingEstimate(
+        parameters=counts,
+        need=_need(shared),
+        rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
+        placements=tuple(
+            _estimate_one(shared, placement, index, alternatives) for index, placement in enumerate(placements)
+        ),
+        assumptions=assumptions,
+        notices=_notices(job),
+        sequence_tokens=job.sequence_tokens,
+        micro_batch=job.micro_batch,
+    )
+
+
+def _estimate_one(
+    shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...]
+) -> TrainingPlacement:
+    job = shared.job
+    check_layout(job.architecture, placement, index)
+    tried = attempted(shared, job, mesh(job.workload, job.default_sharding, placement))
+    found = placed(tried, placement, shared.calibration)
+    if not alternatives or found.verdict in GOOD:
+        return found
+    shrinks = min(found.max_micro_batch, found.max_sequence_tokens) > 0 or tried.top.moment is not Moment.STEP
+    ways = ways_to_fit(shared, placement, index, alternatives, shrinks=shrinks)
+    return msgspec.structs.replace(found, ways_to_fit=ways)
+
+
+def _need(shared: Trials) -> TrainingNeed:
+    """One copy on one imagined GPU."""
+    job = shared.job
+    alone = attempted(shared, job, Mesh())
+    made = alone.fullest.states
+    size = job.behaviour.adapter_bytes if job.recipe.weight == job.recipe.compute else job.recipe.weight
+    added = job.adapters.parameters + job.adapters.saved_parameters
+    total = sum(part.elements for part in job.parts)
+    return TrainingNeed(
+        weights_bytes=round(made.weights),
+        gradients_bytes=round(made.gradients),
+        optimizer_bytes=round(made.optimizer),
+        adapters_bytes=size * added,
+        activations_bytes=round(alone.top.kept),
+        trainable_parameters=total if job.full else added,
+    )
+
+
+def _notices(job: TrainingJob) -> tuple[Notice, ...]:
+    found = []
+    limit = job.architecture.maximum_context_tokens
+    if limit is not None and job.sequence_tokens > limit:
+        found.append(
+            Notice(
+                code=NoticeCode.CONTEXT_BEYOND_MODEL,
+                severity=Severity.CAUTION,
+                params={"context_tokens": job.sequence_tokens, "limit_tokens": limit},
+            )
+        )
+    fused = job.architecture.family in EXPERTS_IN_ONE_TENSOR and not job.behaviour.quantises_experts
+    if job.quantised and fused and job.checkpoint.format in BITSANDBYTES:
+        found.append(
+            Notice(
+                code=NoticeCode.EXPERTS_NOT_QUANTISED,
+                severity=Severity.WARNING,
+                params={"format": job.checkpoint.format},
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,89 @@
+"""Parameters and gradients that a rank holds whole for a while, although they are sharded or offloaded."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cardmatch.engine.memory.training.held import Held, largest_matrix
+from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.mesh import Mesh
+from cardmatch.engine.memory.training.workload import Offload, Sharding
+
+UNITS_IN_FLIGHT = 2
+"""FSDP gathers the next layer while it computes with one, and reduces one layer's gradients while it computes the
+next one's (backward_prefetch, overlapped reduce-scatter)."""
+LIVE_PARAMETERS = 10**9
+"""DeepSpeed stage3_max_live_parameters: ZeRO-3 gathers up to this many at once."""
+BUCKET_PARAMETERS = 5 * 10**8
+"""DeepSpeed reduce_bucket_size; overlap_comm keeps two of them."""
+
+
+class Gathers(NamedTuple):
+    """Bytes: `passes` during forward and backward, `backward` besides once gradients appear, `end` at the last
+    gradient, `accumulated` whole gradients that wait for the last micro-batch.
+    """
+
+    passes: float = 0
+    backward: float = 0
+    end: float = 0
+    accumulated: float = 0
+
+
+def gathers(job: TrainingJob, mesh: Mesh, on: Held) -> Gathers:
+    """What *mesh* makes a rank hold beyond its own shard."""
+    found = _parallel(job, mesh, on)
+    if job.quantised:
+        # Forward and backward unpack one matrix at a time into the compute type.
+        found = found._replace(passes=found.passes + job.recipe.compute * largest_matrix(job) / mesh.tensor)
+    return found
+
+
+def _parallel(job: TrainingJob, mesh: Mesh, on: Held) -> Gathers:
+    sharding = mesh.sharding
+    if sharding is Sharding.ZERO3:
+        return _zero3(job, on)
+    if sharding in {Sharding.FSDP, Sharding.HSDP} or Offload.PARAMETERS in job.offload:
+        return _pipelined(job, on) if mesh.pipeline > 1 else _fsdp(job, on)
+    if sharding is Sharding.ZERO2:
+        return Gathers(backward=2 * job.recipe.compute * min(_trained(job, on), BUCKET_PARAMETERS))
+    # torch.autocast caches 16-bit copies of fp32 weights until the step ends.
+    copies = job.recipe.compute * on.elements if job.recipe.autocast else 0
+    return Gathers(passes=copies)
+
+
+def _trained(job: TrainingJob, on: Held) -> float:
+    return on.elements if job.full else job.adapters.parameters + job.adapters.saved_parameters
+
+
+def _fsdp(job: TrainingJob, on: Held) -> Gathers:
+    """FSDP units: layers, and the root with embedding and head, which stays whole from forward to backward."""
+    compute, reduce = job.recipe.compute, job.behaviour.reduce_bytes
+    layer = compute * on.layer if job.full else on.layer_bytes
+    root = compute * on.root if job.full else on.root_bytes
+    apart = job.behaviour.root_apart
+    passes = max(UNITS_IN_FLIGHT * layer, root / 2) if apart else UNITS_IN_FLIGHT * layer + root
+    if not job.full:
+        return Gathers(passes=passes)
+    gradients = compute + reduce
+    head = compute * max(on.root - on.table, on.table)
+    return Gathers(
+        passes=passes,
+        backward=UNITS_IN_FLIGHT * gradients * on.layer + (0 if apart else head),
+        end=gradients * (max(on.root / 2, on.layer) if apart else on.root + on.layer),
+    )
+
+
+def _pipelined(job: TrainingJob, on: Held) -> Gathers:
+    """Pipeline stages keep their weights gathered between micro-batches and their whole gradients until the last."""
+    compute = job.recipe.compute
+    return Gathers(
+        passes=compute * on.elements,
+        accumulated=job.behaviour.reduce_bytes * on.elements if job.full else 0,
+        end=compute * on.layer,
+    )
+
+
+def _zero3(job: TrainingJob, on: Held) -> Gathers:
+    each = job.recipe.compute if job.full else on.bytes / max(on.elements, 1)
+    bucket = 2 * job.recipe.compute * min(_trained(job, on), BUCKET_PARAMETERS)
+    return Gathers(passes=each * min(on.elements, LIVE_PARAMETERS), backward=bucket, end=bucket)

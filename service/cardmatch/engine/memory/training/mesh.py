@@ -1,0 +1,88 @@
+"""How a training job is spread over GPUs: ranks of each kind, and how many share one copy of what is sharded."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.training.workload import Sharding, Training
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+
+GPUS_PER_MACHINE = 8
+"""The shard group of HSDP where the request names none: one machine's GPUs."""
+
+
+class Mesh(NamedTuple):
+    """Ranks. `shards` is over how many ranks fully sharded states are divided; `data` counts context ranks too."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    expert: int = 1
+    context: int = 1
+    data: int = 1
+    sharding: Sharding = Sharding.NONE
+    shards: int = 1
+
+    @property
+    def gpus(self) -> int:
+        """GPUs in all."""
+        return self.tensor * self.pipeline * self.data
+
+    @property
+    def weight_shards(self) -> int:
+        """Over how many ranks the weights are divided."""
+        return self.shards if self.sharding in _WEIGHTS_SHARDED else 1
+
+    @property
+    def gradient_shards(self) -> int:
+        """Over how many ranks the gradients are divided."""
+        return self.shards if self.sharding in _WEIGHTS_SHARDED | {Sharding.ZERO2} else 1
+
+    @property
+    def optimizer_shards(self) -> int:
+        """Over how many ranks the optimizer's states and master weights are divided."""
+        return 1 if self.sharding in {Sharding.NONE, Sharding.DDP} else self.shards
+
+
+_WEIGHTS_SHARDED = frozenset({Sharding.ZERO3, Sharding.FSDP, Sharding.HSDP})
+
+
+def mesh(workload: Training, default: Sharding, placement: Placement) -> Mesh:
+    """The mesh of *workload* on *placement*: what tensor and pipeline ranks leave is data parallel.
+
+    Raises Invalid where one card is to be sharded or context ranks do not divide the data ranks.
+    """
+    layout = placement.layout
+    tensor, pipeline = layout.tensor, layout.pipeline
+    data = max(1, placement.count // (tensor * pipeline))
+    context = workload.context_parallel
+    if data % context:
+        raise Invalid(
+            Fault(
+                code=FaultCode.NOT_DIVISIBLE,
+                pointer="/workload/context_parallel",
+                params={"value": data, "divisor": context, "other": "/workload/context_parallel"},
+            )
+        )
+    sharding = workload.sharding or (default if data > 1 else Sharding.NONE)
+    if data == 1:
+        if workload.sharding not in {None, Sharding.NONE} and placement.count == 1:
+            raise Invalid(
+                Fault(
+                    code=FaultCode.SHARDING_ON_ONE_CARD,
+                    pointer="/workload/sharding",
+                    params={"sharding": sharding.value},
+                    suggestions=("none",),
+                )
+            )
+        sharding = Sharding.NONE
+    elif sharding is Sharding.NONE:
+        sharding = Sharding.DDP
+    group = min(workload.shard_group or GPUS_PER_MACHINE, data) if sharding is Sharding.HSDP else data
+    return Mesh(tensor, pipeline, min(layout.expert, placement.count), context, data, sharding, group)
+
+
+def stage_layers(architecture: Architecture, pipeline: int) -> int:
+    """Layers of the fullest pipeline stage."""
+    return -(-len(architecture.layer_order) // pipeline)

@@ -1,0 +1,219 @@
+"""From the training workload as asked to the job with every default filled in, and the list of what was assumed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cardmatch.engine.memory.training.activations import layers
+from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR, NO_ADAPTERS, Adapters, adapters
+from cardmatch.engine.memory.training.checks import check
+from cardmatch.engine.memory.training.frameworks import FRAMEWORKS, GENERIC, Behaviour, CrossEntropy, Kernels
+from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.recipes import OPTIMIZERS, RECIPES, OptimizerName, Precision, Recipe
+from cardmatch.engine.memory.training.style import Style
+from cardmatch.engine.memory.training.workload import (
+    AttentionKernel,
+    Checkpointing,
+    Lora,
+    Method,
+    Sharding,
+    Training,
+)
+from cardmatch.engine.models.architecture import Architecture, Dense
+from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
+from cardmatch.engine.models.formats import DTYPE_BITS, Dtype
+from cardmatch.engine.models.linears import PartKind
+from cardmatch.engine.models.parts import Part, parts
+from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.notice import Assumption, Scalar
+
+DEFAULT_SEQUENCE_TOKENS = 2048
+DEFAULT_QUANTISED = "nf4_dq"
+BITSANDBYTES = frozenset({"nf4", "nf4_dq", "int8"})
+TRAINED_WITH_DROPOUT = frozenset({"bert", "roberta", "xlm-roberta", "gpt2", "gpt_bigcode", "t5", "deberta-v2"})
+"""Families whose transformers class drops hidden states and attention (0.1) unless told otherwise."""
+
+
+class Choices(NamedTuple):
+    """The request's fields with the framework's and the documented defaults filled in."""
+
+    behaviour: Behaviour
+    precision: Precision
+    optimizer: OptimizerName
+    sequence_tokens: int
+    micro_batch: int
+    accumulation: int
+    checkpointing: Checkpointing
+    attention: AttentionKernel
+    kernels: Kernels
+    cross_entropy: CrossEntropy
+    lora: Lora | None
+    weights: str
+    upcast: bool
+
+
+PartsOf = dict[Checkpoint, tuple[Part, ...]]
+
+
+def settle(
+    workload: Training,
+    architecture: Architecture,
+    checkpoint: Checkpoint,
+    basis: Basis = Basis.CALIBRATED,
+    parts_of: PartsOf | None = None,
+) -> tuple[TrainingJob, tuple[Assumption, ...]]:
+    """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload.
+
+    *parts_of* remembers the parts of checkpoints between calls about one architecture.
+    """
+    check(workload, checkpoint)
+    chosen = _choose(workload, architecture, checkpoint)
+    recipe = RECIPES[chosen.precision]
+    trained = workload.method is Method.FULL
+    stored = _stored(workload, architecture, checkpoint, chosen, recipe)
+    experts = chosen.behaviour.quantises_experts
+    added = NO_ADAPTERS if chosen.lora is None else adapters(architecture, chosen.lora, experts=experts)
+    quantised = not trained and stored.format not in DTYPE_BITS
+    style = _style(architecture, chosen, recipe, added, quantised=quantised)
+    job = TrainingJob(
+        workload=workload,
+        architecture=architecture,
+        published=checkpoint,
+        checkpoint=stored,
+        parts=_trainable(architecture, stored, {} if parts_of is None else parts_of),
+        behaviour=chosen.behaviour,
+        recipe=recipe,
+        optimizer=OPTIMIZERS[chosen.optimizer],
+        adapters=added,
+        layers=layers(architecture, style),
+        style=style,
+        checkpointing=chosen.checkpointing,
+        cross_entropy=chosen.cross_entropy,
+        eager=chosen.kernels is Kernels.EAGER,
+        sequence_tokens=chosen.sequence_tokens,
+        micro_batch=chosen.micro_batch,
+        accumulation=chosen.accumulation,
+        upcast=_upcasts(chosen, quantised=quantised),
+        quantised=quantised,
+        default_sharding=Sharding(chosen.behaviour.sharding),
+        offload=frozenset(workload.offload),
+        basis=basis,
+    )
+    return job, _assumed(workload, chosen)
+
+
+def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoint) -> Choices:
+    behaviour = GENERIC if workload.framework is None else FRAMEWORKS[workload.framework]
+    limit = architecture.maximum_context_tokens or DEFAULT_SEQUENCE_TOKENS
+    lora = None if workload.method is Method.FULL else workload.lora or Lora()
+    optimizer = behaviour.optimizer
+    if workload.method is Method.QLORA and optimizer is OptimizerName.ADAMW:
+        optimizer = OptimizerName.PAGED_ADAMW_8BIT
+    return Choices(
+        behaviour=behaviour,
+        precision=workload.precision or behaviour.precision,
+        optimizer=workload.optimizer or optimizer,
+        sequence_tokens=workload.sequence_tokens or min(DEFAULT_SEQUENCE_TOKENS, limit),
+        micro_batch=workload.micro_batch or 1,
+        accumulation=workload.gradient_accumulation_steps or behaviour.gradient_accumulation_steps,
+        checkpointing=workload.gradient_checkpointing or Checkpointing.FULL,
+        attention=workload.attention or AttentionKernel.FLASH,
+        kernels=workload.kernels or behaviour.kernels,
+        cross_entropy=_cross_entropy(workload, behaviour),
+        lora=lora,
+        weights=_weights(workload, checkpoint),
+        upcast=behaviour.upcasts if workload.upcast_embeddings is None else workload.upcast_embeddings,
+    )
+
+
+def _cross_entropy(workload: Training, behaviour: Behaviour) -> CrossEntropy:
+    if workload.fused_loss is not None:
+        return behaviour.fused_cross_entropy if workload.fused_loss else CrossEntropy.EAGER
+    if workload.kernels is Kernels.FUSED and behaviour.cross_entropy is CrossEntropy.EAGER:
+        return CrossEntropy.KERNEL
+    return behaviour.cross_entropy
+
+
+def _weights(workload: Training, checkpoint: Checkpoint) -> str:
+    """The format of a frozen base: QLoRA quantises a 16-bit checkpoint to NF4 and takes a quantised one as it is."""
+    if workload.weights != "as_published":
+        return workload.weights
+    if workload.method is Method.QLORA and checkpoint.format in DTYPE_BITS:
+        return DEFAULT_QUANTISED
+    return checkpoint.format
+
+
+def _stored(
+    workload: Training, architecture: Architecture, checkpoint: Checkpoint, chosen: Choices, recipe: Recipe
+) -> Checkpoint:
+    """How the weights lie in memory; LoRA over a 16-bit base widens what was published quantised (MXFP4, FP8)."""
+    sixteen = Dtype.FP16 if chosen.precision is Precision.FP16 else Dtype.BF16
+    base = Dtype.FP32 if recipe.weight == 4 else sixteen
+    if workload.method is Method.FULL or chosen.weights in DTYPE_BITS:
+        return plain(base)
+    if workload.method is Method.LORA and workload.weights == "as_published":
+        return plain(base)
+    stored = requantised(architecture, checkpoint, chosen.weights)
+    fused = architecture.family in EXPERTS_IN_ONE_TENSOR and chosen.weights in BITSANDBYTES
+    if fused and not chosen.behaviour.quantises_experts:
+        kept = tuple(each for each in stored.stored if each.part is not PartKind.EXPERTS)
+        return Checkpoint(format=stored.format, base=sixteen, stored=kept)
+    return stored
+
+
+def _trainable(architecture: Architecture, stored: Checkpoint, parts_of: PartsOf) -> tuple[Part, ...]:
+    """Training libraries do not load multi-token-prediction layers."""
+    found = parts_of.get(stored)
+    if found is None:
+        found = tuple([part for part in parts(architecture, stored) if part.kind is not PartKind.MTP])
+        parts_of[stored] = found
+    return found
+
+
+def _style(architecture: Architecture, chosen: Choices, recipe: Recipe, added: Adapters, *, quantised: bool) -> Style:
+    sixteen_bit = recipe.compute == 2
+    fp32_stream = recipe.autocast or _upcasts(chosen, quantised=quantised) or not sixteen_bit
+    upcast_scores = recipe.autocast or not _plain_softmax(architecture)
+    return Style(
+        compute=recipe.compute,
+        residual=4 if fp32_stream else 2,
+        fused=chosen.kernels is Kernels.FUSED,
+        eager=chosen.kernels is Kernels.EAGER,
+        trained=chosen.lora is None,
+        adapted=added.roles,
+        all_inputs=quantised and chosen.behaviour.keeps_quantised_inputs,
+        expanded=chosen.attention is not AttentionKernel.FLASH,
+        scores=chosen.attention is AttentionKernel.EAGER,
+        score_bytes=recipe.compute + (4 if sixteen_bit and upcast_scores else 0),
+        dropout=architecture.family in TRAINED_WITH_DROPOUT,
+    )
+
+
+def _upcasts(chosen: Choices, *, quantised: bool) -> bool:
+    """Peft's prepare_model_for_kbit_training widens what bitsandbytes leaves alone; GPTQ and others it skips."""
+    return chosen.upcast and quantised and chosen.weights in BITSANDBYTES
+
+
+def _plain_softmax(architecture: Architecture) -> bool:
+    """GPT-like blocks (no gated feed-forward) take the softmax in the compute type; Llama-like ones upcast it."""
+    blocks = (block for group in architecture.layer_groups for block in group.blocks)
+    return any(isinstance(block, Dense) and not block.gated for block in blocks)
+
+
+def _assumed(workload: Training, chosen: Choices) -> tuple[Assumption, ...]:
+    """Every default that was filled in and bears on memory."""
+    filled: dict[str, Scalar] = {}
+    for name in ("precision", "optimizer", "sequence_tokens", "micro_batch", "attention"):
+        if getattr(workload, name) is None:
+            value = getattr(chosen, name)
+            filled[name] = value if isinstance(value, int) else value.value
+    if workload.gradient_checkpointing is None:
+        filled["gradient_checkpointing"] = chosen.checkpointing.value
+    if workload.fused_loss is None:
+        filled["fused_loss"] = chosen.cross_entropy is not CrossEntropy.EAGER
+    if workload.method is Method.QLORA and workload.weights == "as_published":
+        filled["weights"] = chosen.weights
+    if chosen.lora is not None and workload.lora is None:
+        filled["lora/rank"] = chosen.lora.rank
+        filled["lora/targets"] = chosen.lora.targets[0]
+    return tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in filled.items())
