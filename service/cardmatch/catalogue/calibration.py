@@ -8,15 +8,20 @@ import msgspec
 
 from cardmatch.catalogue.bundle import read
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.training.calibration import TrainingCalibration
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Every room's constants."""
 
     serving: MemoryCalibration
+    training: TrainingCalibration
 
 
 @functools.cache
 def calibration() -> Calibration:
     """The bundled constants, read once a process."""
-    return Calibration(serving=read("calibration/serving.json", MemoryCalibration))
+    return Calibration(
+        serving=read("calibration/serving.json", MemoryCalibration),
+        training=read("calibration/training.json", TrainingCalibration),
+    )
