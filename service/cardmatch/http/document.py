@@ -36,22 +36,34 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     parameters = {operation.takes.__name__ for operation in operations if operation.method == "GET"}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, schemas)
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Cardmatch",
-            "version": __version__,
-            "summary": "Which GPU card fits a model, and what it costs.",
-            "description": _DESCRIPTION,
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "paths": paths,
-        "components": {
-            "schemas": {name: schema for name, schema in sorted(schemas.items()) if name not in parameters},
-            "responses": {f"Problem{status}": _problem(status) for status in _statuses(operations)},
-        },
-    }
+    whole: dict[str, Any] = _plain_numbers(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Cardmatch",
+                "version": __version__,
+                "summary": "Which GPU card fits a model, and what it costs.",
+                "description": _DESCRIPTION,
+                "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            },
+            "servers": [{"url": "/"}],
+            "paths": paths,
+            "components": {
+                "schemas": {name: schema for name, schema in sorted(schemas.items()) if name not in parameters},
+                "responses": {f"Problem{status}": _problem(status) for status in _statuses(operations)},
+            },
+        }
+    )
+    return whole
+
+
+def _plain_numbers(value: Any) -> Any:
+    """Bounds without a needless `.0`: `typing` keeps one of two equal annotations, so which one depends on imports."""
+    if isinstance(value, dict):
+        return {key: _plain_numbers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain_numbers(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -111,6 +111,20 @@ def resolve_model_name(known: ModelIndex, text: str) -> Found:
     )
 
 
+def matching(known: ModelIndex, query: str) -> frozenset[str]:
+    """The ids whose names, or whose aliases, hold every word of *query*."""
+    asked = frozenset(words(_in_latin(known, fold(query))))
+    ids = {id_ for id_, bag in known.bags if asked <= bag}
+    held = {id_ for id_, _ in known.bags}
+    ids |= {row.id for name, row in known.names.aliases.items() if row.id in held and asked <= frozenset(words(name))}
+    return frozenset(ids if asked else ())
+
+
+def names_of(known: ModelIndex, id_: str) -> tuple[str, ...]:
+    """Other repositories of the model *id_*, as their publishers spell them."""
+    return tuple(name for name, row in known.names.aliases.items() if row.id == id_)
+
+
 def _last(name: str) -> str:
     return name.rpartition("/")[2]
 

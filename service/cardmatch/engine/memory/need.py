@@ -10,7 +10,7 @@ from cardmatch.engine.memory.extras import adapter_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheRow
-from cardmatch.engine.models.kv_formats import KvFormats, token_bytes
+from cardmatch.engine.models.kv_formats import KvFormat, KvFormats, token_bytes
 
 RULE_OF_THUMB_BYTES_PER_PARAMETER = 2
 """The guides' “about 2 GB per billion parameters at 16 bits”, which counts no cache."""
@@ -54,20 +54,21 @@ def need(job: ServingJob) -> Need:
 
 def kv_cache(job: ServingJob) -> KvCache:
     """The cache by kind of layer, for one request."""
-    rows = tuple(_answer_row(row, job) for row in job.cache_rows)
+    rows = tuple(cache_row(row, job.kv_cache, job.architecture.state) for row in job.cache_rows)
     name = (
         f"{job.kv_cache.k.value}/{job.kv_cache.v.value}" if isinstance(job.kv_cache, KvFormats) else job.kv_cache.value
     )
     return KvCache(format=name, bytes_per_token=sum(row.bytes_per_token for row in rows), by_layer=rows)
 
 
-def _answer_row(row: CacheRow, job: ServingJob) -> AnswerRow:
-    each = token_bytes(row, job.kv_cache) * row.layers
+def cache_row(row: CacheRow, kv_cache: KvFormat | KvFormats, dtypes: StateDtypes) -> AnswerRow:
+    """What the layers of *row* cache in the format *kv_cache*, unrounded and undivided."""
+    each = token_bytes(row, kv_cache) * row.layers
     fixed = math.ceil(each * row.fixed_tokens) if row.fixed_tokens is not None else 0
     return AnswerRow(
         kind=row.kind,
         layers=row.layers,
         window_tokens=row.window_tokens,
         bytes_per_token=0 if row.fixed_tokens is not None else math.ceil(each / row.tokens_per_entry),
-        bytes_per_sequence=fixed + state_bytes(row, job.architecture.state),
+        bytes_per_sequence=fixed + state_bytes(row, dtypes),
     )

@@ -1,0 +1,33 @@
+"""GET /models and GET /models/{id}: the models that the catalogue knows."""
+
+from __future__ import annotations
+
+from cardmatch.answers.models import ModelAnswer, ModelQuery, ModelsPage, ModelsQuery, list_models, show_model
+from cardmatch.http.operation import Operation
+
+OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/models",
+        name="listModels",
+        tag="catalogue",
+        summary="List models.",
+        description="The models whose names hold every word of the query, by id, a page at a time.",
+        takes=ModelsQuery,
+        gives=ModelsPage,
+        answer=lambda world, query, _: list_models(world, query),
+        cached=True,
+    ),
+    Operation(
+        method="GET",
+        path="/models/{id}",
+        name="showModel",
+        tag="catalogue",
+        summary="Show one model.",
+        description="A model's architecture, parameters, cache, checkpoint, names, and where each fact was read.",
+        takes=ModelQuery,
+        gives=ModelAnswer,
+        answer=lambda world, query, _: show_model(world, query),
+        cached=True,
+    ),
+)
