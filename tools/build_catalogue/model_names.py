@@ -20,7 +20,7 @@ def build(shared: pathlib.Path) -> dict[str, bytes]:
     spoken = read_json(shared / "model_aliases.json")
     names = ModelNames(
         as_of=AS_OF,
-        aliases={name: _alias(row) for name, row in sorted(spoken["aliases"].items()) if row["id"] in known},
+        aliases={name: _alias(name, row) for name, row in sorted(spoken["aliases"].items()) if row["id"] in known},
         families={
             name: ModelFamily(names=tuple(row["names"]), default=row["default"])
             for name, row in sorted(spoken["families"].items())
@@ -32,10 +32,14 @@ def build(shared: pathlib.Path) -> dict[str, bytes]:
     return {"model_names.json": msgspec.json.format(msgspec.json.encode(names), indent=1) + b"\n"}
 
 
-def _alias(row: dict[str, Any]) -> Alias:
-    """A GGUF repository holds several types, so its name alone says nothing of the format."""
-    checkpoint = row.get("checkpoint")
-    return Alias(id=row["id"], checkpoint=None if checkpoint == "gguf" else checkpoint)
+def _alias(name: str, row: dict[str, Any]) -> Alias:
+    """A GGUF repository holds several types: the usual one stands for them. A name that says 8 bits has no 4."""
+    checkpoint, spelled = row.get("checkpoint"), name.lower()
+    if checkpoint == "awq_int4" and ("8bit" in spelled or ("int8" in spelled and "int4" not in spelled)):
+        checkpoint = "gptq_int8"
+    if checkpoint == "gguf":
+        checkpoint = "gguf:Q4_K_M"
+    return Alias(id=row["id"], checkpoint=None if checkpoint == "mixed" else checkpoint)
 
 
 def _same_shape(rows: dict[str, list[str]], known: set[str]) -> dict[str, str]:

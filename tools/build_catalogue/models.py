@@ -14,6 +14,19 @@ from tools.build_catalogue.files import lines, read_json, read_lines
 
 _DATA = pathlib.Path(__file__).resolve().parents[2] / "service" / "cardmatch" / "catalogue" / "data"
 _COMPONENTS = "__"
+# One transcription holds constructor arguments only; these are the published configuration's.
+_COMPLETIONS: dict[str, dict[str, int]] = {
+    "Qwen/Qwen3-Omni-30B-A3B-Instruct": {
+        "hidden_size": 2048,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 4,
+        "head_dim": 128,
+        "moe_intermediate_size": 768,
+        "num_experts_per_tok": 8,
+        "vocab_size": 152064,
+        "max_position_embeddings": 65536,
+    },
+}
 _BOILERPLATE = "not a verbatim hub file; see params.tsv for verification"
 
 
@@ -36,9 +49,10 @@ def build(shared: pathlib.Path) -> dict[str, bytes]:
 
 def _model(shared: pathlib.Path, row: dict[str, Any], dialects: Dialects) -> ModelRow:
     side = shared / "hf_quant_configs" / (row["model"].replace("/", "__") + ".json")
-    model = read_model(
-        read_json(shared / row["file"]), dialects, quantization=read_json(side) if side.exists() else None
-    )
+    config = read_json(shared / row["file"])
+    if row["model"] in _COMPLETIONS:
+        config["thinker_config"]["text_config"] |= _COMPLETIONS[row["model"]]
+    model = read_model(config, dialects, quantization=read_json(side) if side.exists() else None)
     return ModelRow(
         id=row["model"],
         architecture=model.architecture,

@@ -40,6 +40,9 @@ def test_a_name_means_one_model(name: str, model: str, match: Match) -> None:
         ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "meta-llama/Llama-3.3-70B-Instruct", "fp8"),
         ("llama-3.3-70b-instruct-gptq-int4", "meta-llama/Llama-3.3-70B-Instruct", "gptq_int4"),
         ("llama 3.1 70b awq", "meta-llama/Llama-3.1-70B-Instruct", "awq_int4"),
+        ("bartowski/Meta-Llama-3.1-8B-Instruct-GGUF", "meta-llama/Llama-3.1-8B-Instruct", "gguf:Q4_K_M"),
+        ("llama 3.1 8b q5_k_m", "meta-llama/Llama-3.1-8B-Instruct", "gguf:Q5_K_M"),
+        ("Llama-3.1-8B-Instruct:UD-Q4_K_XL", "meta-llama/Llama-3.1-8B-Instruct", "gguf:UD-Q4_K_XL"),
         ("TheBloke/Llama-2-13B-chat-AWQ", "meta-llama/Llama-2-13b-chat-hf", "awq_int4"),
     ],
 )
@@ -91,3 +94,9 @@ def test_every_id_and_alias_resolves_to_itself() -> None:
     listed = [name for name, alias in INDEX.names.aliases.items() if alias.id in models]
     assert len(listed) > 800
     assert all(resolve_model_name(INDEX, name).id in models for name in listed)
+
+
+def test_every_alias_means_its_model() -> None:
+    """All aliases of the data file, as they are written there."""
+    aliases = INDEX.names.aliases
+    assert [name for name, alias in aliases.items() if resolve_model_name(INDEX, name).id != alias.id] == []

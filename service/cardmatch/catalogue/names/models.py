@@ -10,6 +10,7 @@ from rapidfuzz import fuzz, process
 
 from cardmatch.catalogue.models import ModelNames, ModelRow
 from cardmatch.catalogue.names.words import bare_size, fold, words
+from cardmatch.engine.models.gguf_mix import mix_name
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 MOST_SUGGESTIONS = 6
@@ -31,6 +32,10 @@ _FORMATS: tuple[tuple[str, str], ...] = (
 )
 _SUFFIXES = tuple((re.compile(rf"[-_ .]({pattern})$", re.IGNORECASE), name) for pattern, name in _FORMATS)
 _GGUF = re.compile(r"[-_ .](i\d-)?gguf$", re.IGNORECASE)
+_GGUF_TYPE = re.compile(r"[-_ .:]((?:ud-)?i?q\d(?:_[0-9a-z]+){0,3}|mxfp4_moe)$", re.IGNORECASE)
+# A repository of GGUF files holds several types; this is the one that tools download when nothing else is said.
+_USUAL_GGUF = "gguf:Q4_K_M"
+_NEAREST_SIZE = 0.15
 
 # Words that every chat model carries, and words that a query leaves out more often than not.
 _USUAL = frozenset({"instruct", "chat", "it", "hf"})
@@ -143,8 +148,13 @@ def _last_parts(exact: dict[str, Found]) -> dict[str, Found]:
 
 
 def _without_format(name: str) -> tuple[str, str | None]:
-    """*name* without the format behind it, and that format; a GGUF repository holds several."""
-    name = _GGUF.sub("", name)
+    """*name* without the format behind it, and that format."""
+    bare = _GGUF.sub("", name)
+    stated = _GGUF_TYPE.search(bare)
+    if stated is not None and stated.start() > 0 and mix_name(stated[1]) is not None:
+        return _GGUF.sub("", bare[: stated.start()]), f"gguf:{stated[1].upper()}"
+    if bare != name:
+        return bare, _USUAL_GGUF
     for pattern, weights in _SUFFIXES:
         bare = pattern.sub("", name)
         if bare != name:
@@ -153,11 +163,12 @@ def _without_format(name: str) -> tuple[str, str | None]:
 
 
 def _of_size(known: ModelIndex, text: str, size: float) -> Found:
-    name = known.sizes.get(size)
-    if name is None:
+    nearest = min(known.sizes, key=lambda each: abs(each - size))
+    if abs(nearest - size) > _NEAREST_SIZE * size:
         near = sorted(known.sizes, key=lambda each: abs(each - size))[:MOST_SUGGESTIONS]
         suggestions = tuple(known.sizes[each] for each in sorted(near))
         raise Invalid(Fault(code=FaultCode.UNKNOWN_MODEL, pointer="", params={"name": text}, suggestions=suggestions))
+    name = known.sizes[nearest]
     return Found(id=known.names.sizes[name].reference, match=Match.SIZE, size=name)
 
 

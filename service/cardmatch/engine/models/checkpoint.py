@@ -46,7 +46,7 @@ def plain(base: Dtype = Dtype.BF16) -> Checkpoint:
 def requantised(architecture: Architecture, checkpoint: Checkpoint, weights: str) -> Checkpoint:
     """*checkpoint* as the tools of format *weights* would write it anew; `as_published` leaves it as it is.
 
-    The vocabulary is `WeightFormat`'s. Raises KeyError for a GGUF type that llama.cpp does not know.
+    The vocabulary is `WeightFormat`'s. Raises Invalid for a GGUF type that llama.cpp does not know.
     """
     if weights in {"as_published", checkpoint.format}:
         return checkpoint

@@ -10,6 +10,8 @@ from cardmatch.engine.models.architecture import Architecture, Attention, Expert
 from cardmatch.engine.models.ggml import GGML_TYPES
 from cardmatch.engine.models.gguf_rules import FALLBACK, MIXES, Mix, Rule, Where
 from cardmatch.engine.models.linears import Linear, PartKind, linears
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Params
 
 
 class _Shape(msgspec.Struct, frozen=True):
@@ -20,28 +22,27 @@ class _Shape(msgspec.Struct, frozen=True):
     experts: int
 
 
-def mix_name(label: str) -> str:
-    """The mix behind a file label: builds named dynamic, extra-large or interleaved keep their base mix's rules.
-
-    Raises KeyError when llama.cpp has no such mix.
-    """
+def mix_name(label: str) -> str | None:
+    """The mix behind a file label, or None: dynamic, extra-large or interleaved builds keep their base mix's rules."""
     name = label.upper().removeprefix("UD-").removesuffix("_R4").removesuffix("_R8")
-    for suffix, base in (("_K_XL", "_K_M"), ("Q6_K_L", "Q6_K"), ("_XL", ""), ("_K_L", "_K_M")):
-        if name not in MIXES and name.endswith(suffix):
-            name = name.removesuffix(suffix) + base
-    if name not in MIXES and name.removesuffix("_M") in MIXES:
-        name = name.removesuffix("_M")
-    MIXES[name]
-    return name
+    candidates = [name]
+    for suffix, base in (("_K_XL", "_K_M"), ("_XL", ""), ("_K_L", "_K_M"), ("_L", ""), ("_M", "")):
+        if name.endswith(suffix):
+            candidates.append(name.removesuffix(suffix) + base)
+    return next((each for each in candidates if each in MIXES), None)
 
 
 def mix_bits(architecture: Architecture, label: str) -> dict[PartKind, float]:
     """Bits per weight of each kind of part when *architecture* is quantised with mix *label* (`Q4_K_M`).
 
     Norms, routers and gates stay F32, and a matrix whose rows no block divides falls back to another type. Raises
-    KeyError when llama.cpp has no such mix.
+    Invalid: wrong_value, where neither llama.cpp nor its fork has such a mix.
     """
-    mix = MIXES[mix_name(label)]
+    name = mix_name(label)
+    if name is None:
+        params: Params = {"value": f"gguf:{label[:32]}", "known": [f"gguf:{each}" for each in MIXES]}
+        raise Invalid(Fault(code=FaultCode.WRONG_VALUE, pointer="", params=params))
+    mix = MIXES[name]
     shape = _shape(architecture)
     bits: dict[PartKind, float] = {}
     elements: dict[PartKind, int] = {}
