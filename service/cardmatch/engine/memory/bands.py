@@ -20,7 +20,7 @@ def fitted_band(constant: Fitted, units: float) -> Band:
         low_bytes=int(expected * constant.low_ratio),
         expected_bytes=int(expected),
         high_bytes=int(expected * constant.high_ratio),
-        basis=Basis.CALIBRATED,
+        basis=Basis.CALIBRATED if constant.rows else Basis.EXTRAPOLATED,
     )
 
 

@@ -6,12 +6,17 @@ import msgspec
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fitted constant with the spread of its residuals: measured over predicted, tenth and ninetieth percentile."""
+    """A fitted constant with the spread of its residuals: measured over predicted, tenth and ninetieth percentile.
+
+    `sources` are the ids of the rows that it was fitted to, `residuals` what each measured over what the constant says.
+    """
 
     value: float
     low_ratio: float
     high_ratio: float
     rows: int
+    sources: tuple[str, ...] = ()
+    residuals: tuple[float, ...] = ()
 
 
 class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,8 +26,8 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     peak, with the sampler that sorts and with the one that does not. `forward_widths`: multiples of the widest layer,
     in 16 bits, that each batched token holds. `tower_bytes`: the peak of profiling an
     image encoder. `context_bytes`: CUDA context and workspaces outside the allocator.
-    `rank_bytes`: communication buffers of each GPU once there are several. `graph_bytes_per_layer`: captured CUDA
-    graphs.
+    `rank_bytes`: communication buffers of each GPU once there are several. `graph_bytes`: captured CUDA
+    graphs, whose size follows neither layers nor captured batches closely.
     """
 
     sorted_copies: Fitted
@@ -31,7 +36,7 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     tower_bytes: Fitted
     context_bytes: Fitted
     rank_bytes: Fitted
-    graph_bytes_per_layer: Fitted
+    graph_bytes: Fitted
 
 
 class LlamaCppCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,7 +59,7 @@ class SglangCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     forward_widths: Fitted
     context_bytes: Fitted
     rank_bytes: Fitted
-    graph_bytes_per_layer: Fitted
+    graph_bytes: Fitted
 
 
 class TensorrtLlmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,7 +68,7 @@ class TensorrtLlmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_u
     forward_widths: Fitted
     context_bytes: Fitted
     rank_bytes: Fitted
-    graph_bytes_per_layer: Fitted
+    graph_bytes: Fitted
 
 
 class TransformersCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -34,8 +34,9 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     """What engines reserve memory for.
 
     `sums` are the weights as the checkpoint holds them, `widths` what activations are multiples of.
-    `longest_possible_tokens` is the model's own limit, or the asked length where that is longer. `basis` is how sure
-    the model's facts are: exact, or rule_of_thumb for a bare size, whose models *spread*.
+    `automatic_cache` says that the cache's format was left to the engine. `longest_possible_tokens` is the model's own
+    limit, or the asked length where that is longer. `basis` is how sure the model's facts are: exact, or rule_of_thumb
+    for a bare size, whose models *spread*.
     """
 
     architecture: Architecture
@@ -44,6 +45,7 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     widths: tuple[Width, ...]
     cache_rows: tuple[CacheRow, ...]
     kv_cache: KvCache
+    automatic_cache: bool
     context_tokens: int
     concurrency: int
     mean_tokens: int

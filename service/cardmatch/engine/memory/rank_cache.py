@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cardmatch.engine.memory.placement import Device
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheKind, CacheRow
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat, token_bytes
@@ -11,6 +12,7 @@ from cardmatch.engine.models.linears import Split
 
 INDEXER_SCALE_TOKENS = 128
 _SCALE_BYTES = 4
+_BLACKWELL = "10."
 
 
 def rank_token_bytes(row: CacheRow, kv_cache: KvCache, tensor: int) -> int:
@@ -34,12 +36,15 @@ def state_page_bytes(row: CacheRow, dtypes: StateDtypes, tensor: int, speculativ
     return convolution * dtypes.convolution_bytes + -(-row.recurrent_elements // tensor) * dtypes.recurrent_bytes
 
 
-def packed(rows: tuple[CacheRow, ...], kv_cache: KvCache) -> KvCache:
-    """The cache format of a model: latents beside an indexer are packed wherever the cache is in 8 bits.
+def cache_format(rows: tuple[CacheRow, ...], asked: KvCache, device: Device, *, automatic: bool) -> KvCache:
+    """The cache format of a model on *device*.
 
-    Sources: vllm v0.33.0 model_executor/layers/attention/mla_attention.py; sglang v0.5.23
-    srt/mem_cache/kv_cache_configurator.py, calculate_mla_kv_cache_dim.
+    Sparse models choose 8 bits by themselves on Blackwell data-centre cards, and latents beside an indexer are packed
+    wherever the cache is in 8 bits. Sources: vllm v0.33.0 model_executor/models/config.py GlmMoeDsaForCausalLM,
+    layers/attention/mla_attention.py; sglang v0.5.23 srt/arg_groups/overrides.py.
     """
-    if kv_cache in {KvFormat.FP8_E4M3, KvFormat.FP8_E5M2} and any(row.kind is CacheKind.INDEXER for row in rows):
-        return KvFormat.FP8_DS_MLA
-    return kv_cache
+    if not any(row.kind is CacheKind.INDEXER for row in rows):
+        return asked
+    eight = asked in {KvFormat.FP8_E4M3, KvFormat.FP8_E5M2}
+    chosen = automatic and (device.compute_capability or "").startswith(_BLACKWELL)
+    return KvFormat.FP8_DS_MLA if eight or chosen else asked

@@ -42,6 +42,7 @@ def settle(
         widths=widths(architecture),
         cache_rows=by_layer(architecture),
         kv_cache=cache,
+        automatic_cache=workload.kv_cache is KvFormat.AUTO,
         context_tokens=context,
         concurrency=concurrency,
         mean_tokens=mean,

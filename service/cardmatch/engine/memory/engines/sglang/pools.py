@@ -8,7 +8,7 @@ from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
 from cardmatch.engine.memory.engines.sglang.options import Sglang, StateDtype
 from cardmatch.engine.memory.engines.sglang.settle import Settled
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.memory.rank_cache import packed, rank_token_bytes, state_page_bytes
+from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
 from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheKind, CacheRow
 
@@ -51,7 +51,7 @@ def pools(
     States first: `mamba_full_memory_ratio` to one; then full and sliding tokens, `swa_full_tokens_ratio` apart.
     Source: sglang v0.5.23 srt/mem_cache/kv_cache_configurator.py, srt/model_executor/pool_configurator.py.
     """
-    rates = _rates(rows, drafts, job, settled)
+    rates = _rates(rows, drafts, settled)
     slot = _slot_bytes(rows, job, options, settled)
     slots = _slots(options, max(rest, 0), slot)
     state_bytes = (slots + 1) * slot if slot else 0
@@ -62,8 +62,8 @@ def pools(
     tokens = min(tokens, options.max_total_tokens or tokens) // page * page
     held = int(tokens * share) // page * page if rates.windowed else 0
     per_request = 1 if options.disable_radix_cache else _SLOTS_PER_REQUEST
-    full = _full_terms(rows, rates, job, settled)
-    sliding = _window_terms(rows, job, settled)
+    full = _full_terms(rows, rates, settled)
+    sliding = _window_terms(rows, settled)
     states = (CacheTerm(fixed_bytes=per_request * slot, state_bytes=per_request * slot),) if slot else ()
     return Pools(
         full=full,
@@ -88,11 +88,10 @@ class _Rates(NamedTuple):
     drafted: int
 
 
-def _rates(rows: tuple[CacheRow, ...], drafts: tuple[CacheRow, ...], job: ServingJob, settled: Settled) -> _Rates:
-    kv_cache = packed(job.cache_rows, job.kv_cache)
+def _rates(rows: tuple[CacheRow, ...], drafts: tuple[CacheRow, ...], settled: Settled) -> _Rates:
 
     def rate(of: tuple[CacheRow, ...], kinds: frozenset[CacheKind]) -> int:
-        each = [(row, rank_token_bytes(row, kv_cache, settled.tensor)) for row in of if row.kind in kinds]
+        each = [(row, rank_token_bytes(row, settled.kv_cache, settled.tensor)) for row in of if row.kind in kinds]
         return sum(row.layers * size // row.tokens_per_entry for row, size in each)
 
     return _Rates(rate(rows, _EVERY), rate(rows, _WINDOWS), rate(drafts, _EVERY | _WINDOWS))
@@ -115,24 +114,22 @@ def _slots(options: Sglang, rest: int, slot: int) -> int:
     return max(0, int(rest * ratio / (1 + ratio)) // slot - 1)
 
 
-def _full_terms(rows: tuple[CacheRow, ...], rates: _Rates, job: ServingJob, settled: Settled) -> tuple[CacheTerm, ...]:
+def _full_terms(rows: tuple[CacheRow, ...], rates: _Rates, settled: Settled) -> tuple[CacheTerm, ...]:
     """Layers that keep every token, with a drafter's beside them, and what cross attention keeps of its source."""
-    kv_cache = packed(job.cache_rows, job.kv_cache)
     full = CacheTerm(bytes_per_token=rates.full + rates.drafted, block_tokens=settled.page_tokens)
     sources = tuple(
-        CacheTerm(fixed_bytes=row.layers * row.fixed_tokens * rank_token_bytes(row, kv_cache, settled.tensor))
+        CacheTerm(fixed_bytes=row.layers * row.fixed_tokens * rank_token_bytes(row, settled.kv_cache, settled.tensor))
         for row in rows
         if row.fixed_tokens is not None
     )
     return (full, *sources) if rates.full + rates.drafted else sources
 
 
-def _window_terms(rows: tuple[CacheRow, ...], job: ServingJob, settled: Settled) -> tuple[CacheTerm, ...]:
+def _window_terms(rows: tuple[CacheRow, ...], settled: Settled) -> tuple[CacheTerm, ...]:
     """A request holds its window, and the chunk that it is prefilled in."""
-    kv_cache = packed(job.cache_rows, job.kv_cache)
     return tuple(
         CacheTerm(
-            bytes_per_token=row.layers * rank_token_bytes(row, kv_cache, settled.tensor),
+            bytes_per_token=row.layers * rank_token_bytes(row, settled.kv_cache, settled.tensor),
             block_tokens=settled.page_tokens,
             cap_tokens=row.window_tokens,
             flight_tokens=settled.chunk_tokens,

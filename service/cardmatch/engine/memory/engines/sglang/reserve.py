@@ -138,8 +138,7 @@ def _rest(
     logits = settled.graph_requests * job.architecture.vocabulary_size * _LOGIT_BYTES
     activations = fitted_band(calibration.forward_widths, tokens + logits)
     ranks = fitted_band(calibration.rank_bytes, 1) if placement.layout.gpus > 1 else sure(0)
-    layers = -(-len(job.architecture.layer_order) // placement.layout.pipeline)
-    graphs = fitted_band(calibration.graph_bytes_per_layer, layers) if settled.graph_requests else sure(0)
+    graphs = fitted_band(calibration.graph_bytes, 1) if settled.graph_requests else sure(0)
     return activations, ranks, graphs
 
 

@@ -8,8 +8,10 @@ from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Device
+from cardmatch.engine.memory.rank_cache import cache_format
 from cardmatch.engine.models.architecture import Tower, TowerKind
 from cardmatch.engine.models.cache import CacheKind
+from cardmatch.engine.models.kv_formats import KvCache
 from cardmatch.engine.terms.units import GIB, MIB
 
 _TIERS = (
@@ -48,6 +50,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     page_tokens: int
     tensor: int
     attention_copies: int
+    kv_cache: KvCache
 
 
 def settle(options: Sglang, job: ServingJob, device: Device, layout: Layout) -> Settled:
@@ -74,6 +77,7 @@ def settle(options: Sglang, job: ServingJob, device: Device, layout: Layout) -> 
         page_tokens=options.page_size or (_INDEXED_PAGE_TOKENS if indexed else 1),
         tensor=max(1, layout.tensor // copies),
         attention_copies=copies,
+        kv_cache=cache_format(job.cache_rows, job.kv_cache, device, automatic=job.automatic_cache),
     )
 
 

@@ -42,7 +42,7 @@ def reserve(job: ServingJob, options: TensorrtLlm, placement: Placement, calibra
     fitted = calibration.tensorrt_llm
     block = options.tokens_per_block or _BLOCK_TOKENS[options.backend]
     activations = _activations(job, options, placement, fitted)
-    overhead = _overhead(job, options, placement, fitted)
+    overhead = _overhead(options, placement, fitted)
     budget = placement.device.memory_bytes - placement.occupied_bytes
     stage = _binding(job, options, placement, block, budget - activations.expected_bytes - overhead.expected_bytes)
     weights = sure(stage.weights)
@@ -124,14 +124,13 @@ def _activations(
     return fitted_band(calibration.forward_widths, tokens + logits)
 
 
-def _overhead(job: ServingJob, options: TensorrtLlm, placement: Placement, calibration: TensorrtLlmCalibration) -> Band:
+def _overhead(options: TensorrtLlm, placement: Placement, calibration: TensorrtLlmCalibration) -> Band:
     context = fitted_band(calibration.context_bytes, 1)
     if placement.layout.gpus > 1:
         context = add(context, fitted_band(calibration.rank_bytes, 1))
     if not options.use_cuda_graph or options.backend is not Backend.PYTORCH:
         return context
-    layers = -(-len(job.architecture.layer_order) // placement.layout.pipeline)
-    return add(context, fitted_band(calibration.graph_bytes_per_layer, layers))
+    return add(context, fitted_band(calibration.graph_bytes, 1))
 
 
 def _reserves(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.engines.vllm.compressed import compressed_plan, is_compressed
 from cardmatch.engine.memory.engines.vllm.groups import Plan, layout, plan
@@ -12,7 +11,8 @@ from cardmatch.engine.memory.engines.vllm.pages import PageKind, PageSpec, page_
 from cardmatch.engine.memory.engines.vllm.settle import Settled
 from cardmatch.engine.memory.extras import drafter_rows
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.memory.rank_cache import packed
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.rank_cache import cache_format
 from cardmatch.engine.memory.speculation import SpeculativeMethod
 from cardmatch.engine.memory.weights import PipelineStage
 from cardmatch.engine.models.architecture import StateDtypes
@@ -32,15 +32,15 @@ class Caching(msgspec.Struct, frozen=True, kw_only=True):
     hybrid: bool
 
 
-def caching(job: ServingJob, settled: Settled, place: Layout, dtypes: StateDtypes, *, hybrid: bool) -> Caching:
-    """The caching of *job* on *place*; without *hybrid* management windows are charged at full length."""
+def caching(job: ServingJob, settled: Settled, placement: Placement, dtypes: StateDtypes, *, hybrid: bool) -> Caching:
+    """The caching of *job* on *placement*; without *hybrid* management windows are charged at full length."""
     return Caching(
         settled=settled,
-        kv_cache=packed(job.cache_rows, job.kv_cache),
+        kv_cache=cache_format(job.cache_rows, job.kv_cache, placement.device, automatic=job.automatic_cache),
         dtypes=dtypes,
-        tensor=place.tensor,
+        tensor=placement.layout.tensor,
         speculative_tokens=job.speculative.tokens if job.speculative else 0,
-        ranks=place.decode_context,
+        ranks=placement.layout.decode_context,
         hybrid=hybrid,
     )
 

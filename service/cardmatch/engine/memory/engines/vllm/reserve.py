@@ -55,7 +55,7 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     settled = settle(options, placement.device, placement.layout, longest)
     fixed = _fixed(job, options, settled, placement, longest, calibration.vllm)
     budget = int(settled.utilization * placement.device.memory_bytes) - placement.occupied_bytes
-    how = caching(job, settled, placement.layout, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
+    how = caching(job, settled, placement, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
     grouping = whole_plan(job, how)
     left = budget - fixed.activations.expected_bytes - fixed.overhead.expected_bytes
     stage = _binding(_stages(job, options, placement, grouping, how), left)
@@ -95,8 +95,7 @@ def _fixed(
     context = fitted_band(calibration.context_bytes, 1)
     if placement.layout.gpus > 1:
         context = add(context, fitted_band(calibration.rank_bytes, 1))
-    layers = -(-len(job.architecture.layer_order) // placement.layout.pipeline)
-    graphs = sure(0) if options.enforce_eager else fitted_band(calibration.graph_bytes_per_layer, layers)
+    graphs = sure(0) if options.enforce_eager else fitted_band(calibration.graph_bytes, 1)
     estimated = settled.era.graphs_in_budget if options.estimate_cudagraphs is None else options.estimate_cudagraphs
     return _Fixed(
         activations=activations(job, options, settled, placement.layout, longest, calibration),

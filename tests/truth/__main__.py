@@ -1,0 +1,44 @@
+"""Score predictions against measured cases and exit 1 where a mark of the design is missed.
+
+python -m tests.truth [--cases DIR] [--only FAMILY] [--configs DIR] [--json OUT]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from tests.truth.cases import COMMITTED, read_cases
+from tests.truth.families.registry import FAMILIES
+from tests.truth.report import lines
+from tests.truth.scoring import Result, score_family
+from tests.truth.world import TruthWorld
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.truth", description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=Path, default=COMMITTED, help="folder of <family>.jsonl files")
+    parser.add_argument("--only", help="one family, or several joined by commas")
+    parser.add_argument("--configs", type=Path, help="folder of config.json files, <owner>__<name>.json")
+    parser.add_argument("--json", type=Path, help="also write every figure to this file")
+    asked = parser.parse_args()
+    only = asked.only.split(",") if asked.only else None
+    world = TruthWorld(asked.configs)
+    results: list[Result] = []
+    for family in FAMILIES:
+        if only is None or family.name in only:
+            cases = read_cases(asked.cases, family.name)
+            if cases:
+                results.append(score_family(family, cases, world))
+                sys.stdout.write("\n".join(lines(results[-1])) + "\n\n")
+    if asked.json:
+        asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1))
+    return 1 if any(mark.met is False for result in results for mark in result.marks) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

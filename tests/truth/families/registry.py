@@ -1,0 +1,9 @@
+"""Every family that is scored."""
+
+from __future__ import annotations
+
+from tests.truth.families.serving import ServingFamily
+from tests.truth.families.transformers import TransformersFamily
+from tests.truth.frame import Family
+
+FAMILIES: tuple[Family, ...] = (ServingFamily(), TransformersFamily())

@@ -1,0 +1,106 @@
+"""Scoring a family: prepare every row once, fit without each row's own source, and fit on all beside it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tests.truth.cases import Case, Skipped
+from tests.truth.frame import Family, LeaveOut, Mark, Scored
+from tests.truth.world import TruthWorld
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """A scored family. `left_out` are rows predicted by fits that had not seen their source."""
+
+    family: str
+    leave_out: LeaveOut
+    read: int
+    excluded: int
+    skipped: dict[str, int]
+    left_out: tuple[Scored, ...]
+    in_sample: tuple[Scored, ...]
+    marks: tuple[Mark, ...]
+
+    @property
+    def share_scored(self) -> float:
+        """Scored rows among those that are not excluded."""
+        return len(self.left_out) / (self.read - self.excluded) if self.read > self.excluded else 1.0
+
+
+SHARE_SCORED = 0.85
+
+
+def score_family(family: Family, cases: Sequence[Case], world: TruthWorld) -> Result:
+    """Score *cases* with *family*."""
+    skipped: Counter[str] = Counter()
+    prepared: list[tuple[Case, Any]] = []
+    for case in cases:
+        if case.exclude is not None:
+            continue
+        try:
+            prepared.append((case, family.prepare(case, world)))
+        except Skipped as reason:
+            skipped[str(reason)] += 1
+    everything = family.fit([item for _, item in prepared], world)
+    in_sample = [_score(family, item, everything) for _, item in prepared]
+    left_out = _leave_one_out(family, prepared, world)
+    for scored in left_out:
+        if scored is None:
+            skipped["no figure to compare"] += 1
+    kept = tuple(scored for scored in left_out if scored is not None)
+    excluded = sum(case.exclude is not None for case in cases)
+    result = Result(
+        family=family.name,
+        leave_out=family.leave_out,
+        read=len(cases),
+        excluded=excluded,
+        skipped=dict(skipped),
+        left_out=kept,
+        in_sample=tuple(scored for scored in in_sample if scored is not None),
+        marks=family.marks(kept),
+    )
+    return msgspec.structs.replace(result, marks=(*result.marks, _scored_mark(result)))
+
+
+def _score(family: Family, item: Any, fitted: Any) -> Scored | None:
+    """None where the row has nothing that could be compared."""
+    try:
+        scored = family.score(item, fitted)
+    except Skipped:
+        return None
+    return scored if scored.figures or scored.judged else None
+
+
+def _leave_one_out(family: Family, prepared: Sequence[tuple[Case, Any]], world: TruthWorld) -> list[Scored | None]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for position, (case, _) in enumerate(prepared):
+        groups[_key(case, family.leave_out)].append(position)
+    found: list[Scored | None] = [None] * len(prepared)
+    for positions in groups.values():
+        held = set(positions)
+        fitted = family.fit([item for position, (_, item) in enumerate(prepared) if position not in held], world)
+        for position in positions:
+            found[position] = _score(family, prepared[position][1], fitted)
+    return found
+
+
+def _key(case: Case, leave_out: LeaveOut) -> str:
+    if leave_out is LeaveOut.MODEL:
+        return case.model.ref or str(case.model.config)
+    if leave_out is LeaveOut.CARD:
+        return str(case.setup.get("card"))
+    return case.origin
+
+
+def _scored_mark(result: Result) -> Mark:
+    share = result.share_scored
+    return Mark(
+        name="rows scored",
+        figure=f"{len(result.left_out)} of {result.read - result.excluded} ({share:.0%})",
+        wanted=f"≥ {SHARE_SCORED:.0%}",
+        met=share >= SHARE_SCORED,
+    )
