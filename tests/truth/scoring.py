@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from tests.truth.cases import Case, Skipped
-from tests.truth.frame import Family, LeaveOut, Mark, Scored
+from tests.truth.frame import Family, Figure, LeaveOut, Mark, Scored
+from tests.truth.statistics import median, wilson
 from tests.truth.world import TruthWorld
 
 
@@ -32,6 +33,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SHARE_SCORED = 0.85
+FEWEST_BANDS = 30
+COVERED_SHARE, COVERED_MOST, NARROW = 0.78, 0.95, 0.10
 
 
 def score_family(family: Family, cases: Sequence[Case], world: TruthWorld) -> Result:
@@ -63,7 +66,7 @@ def score_family(family: Family, cases: Sequence[Case], world: TruthWorld) -> Re
         in_sample=tuple(scored for scored in in_sample if scored is not None),
         marks=family.marks(kept),
     )
-    return msgspec.structs.replace(result, marks=(*result.marks, _scored_mark(result)))
+    return msgspec.structs.replace(result, marks=(*result.marks, *_coverage_marks(kept), _scored_mark(result)))
 
 
 def _score(family: Family, item: Any, fitted: Any) -> Scored | None:
@@ -94,6 +97,32 @@ def _key(case: Case, leave_out: LeaveOut) -> str:
     if leave_out is LeaveOut.CARD:
         return str(case.setup.get("card"))
     return case.origin
+
+
+def _coverage_marks(scored: Sequence[Scored]) -> Iterator[Mark]:
+    """Bands neither too narrow nor, unless they are tight anyway, so wide that nothing ever falls outside."""
+    groups: dict[str, list[Figure]] = defaultdict(list)
+    for row in scored:
+        for figure in row.figures:
+            if figure.covered is not None:
+                groups[figure.group].append(figure)
+    for group, figures in groups.items():
+        if len(figures) < FEWEST_BANDS:
+            continue
+        hits = sum(bool(figure.covered) for figure in figures)
+        low, _ = wilson(hits, len(figures))
+        width = median([_half_width(figure) for figure in figures])
+        yield Mark(
+            name=f"bands of {group}",
+            figure=f"{hits} of {len(figures)} covered, from {low:.0%}; median ± {width:.0%}",
+            wanted=f"≥ {COVERED_SHARE:.0%}, from below {COVERED_MOST:.0%} or narrower than ± {NARROW:.0%}",
+            met=hits / len(figures) >= COVERED_SHARE and (low < COVERED_MOST or width < NARROW),
+        )
+
+
+def _half_width(figure: Figure) -> float:
+    low, high = figure.low or 0.0, figure.high or 0.0
+    return (high - low) / 2 / abs(figure.predicted) if figure.predicted else 1.0
 
 
 def _scored_mark(result: Result) -> Mark:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
 
-from cardmatch.engine.memory.calibration import Fitted, MemoryCalibration, VllmCalibration
+from cardmatch.engine.memory.calibration import Fitted, MemoryCalibration, Noise, VllmCalibration
 from cardmatch.engine.memory.engines.registry import reserve
 from cardmatch.engine.memory.engines.vllm.eras import Sampler
 from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
 from cardmatch.engine.memory.widths import widest
 from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.terms.units import GIB
-from tools.calibrate.medians import Observation, fitted
+from tests.truth.statistics import median, percentile
+from tools.calibrate.medians import FEW_SOURCES, TAIL, Observation, fitted
 
 _NOMINAL = {"sorted": 9.5, "fused": 4.0, "forward": 1.2, "tower": 1.5 * GIB}
 """Only to tell which peak a row saw: what the source's own tensors add up to (eras.Sampler, widths.Width)."""
@@ -48,12 +51,38 @@ def fit_vllm(rows: Sequence[Any], now: MemoryCalibration) -> VllmCalibration:
     graphs = fitted(graph_observations(rows), now.vllm.graph_bytes.value)
     trial = msgspec.structs.replace(now.vllm, context_bytes=contexts, rank_bytes=ranks, graph_bytes=graphs)
     peaks = _peaks(rows, msgspec.structs.replace(now, vllm=trial))
-    return msgspec.structs.replace(
+    found = msgspec.structs.replace(
         trial,
         sorted_copies=fitted(peaks[Peak.SORTED], now.vllm.sorted_copies.value),
         fused_copies=fitted(peaks[Peak.FUSED], now.vllm.fused_copies.value),
         forward_widths=fitted(peaks[Peak.FORWARD], now.vllm.forward_widths.value),
         tower_bytes=fitted(peaks[Peak.TOWER], now.vllm.tower_bytes.value),
+    )
+    return msgspec.structs.replace(found, noise=_noise(rows, msgspec.structs.replace(now, vllm=found)))
+
+
+def _noise(rows: Sequence[Any], fitted_all: MemoryCalibration) -> Noise:
+    """What pools differ by from what all constants say, in bytes; runs of one setup differ by as much."""
+    by_source: dict[str, list[float]] = defaultdict(list)
+    names = []
+    for row in rows:
+        measured, share = row.case.measured["kv_pool_gib_per_gpu"], row.case.setup["gpu_memory_utilization"]
+        if measured is None or share is None or not _is_v1(row) or row.case.outcome != "ran":
+            continue
+        if row.known_device and row.known_weights:
+            predicted = reserve(row.job, row.engine, row.placement, fitted_all)
+            fixed = (predicted.weights, predicted.activations, predicted.overhead)
+            pool = predicted.budget_bytes - sum(band.expected_bytes for band in fixed)
+            by_source[row.case.origin].append(pool - measured * GIB)
+            names.append(row.case.id)
+    differences = [median(values) for values in by_source.values()]
+    if len(differences) < FEW_SOURCES:
+        return fitted_all.vllm.noise
+    return Noise(
+        low_bytes=round(max(0.0, -percentile(differences, TAIL))),
+        high_bytes=round(max(0.0, percentile(differences, 1 - TAIL))),
+        rows=len(names),
+        sources=tuple(names),
     )
 
 
@@ -94,10 +123,24 @@ def _peaks(rows: Sequence[Any], trial: MemoryCalibration) -> dict[Peak, list[Obs
             continue
         settled = settle(row.engine, row.placement.device, row.placement.layout, row.job.context_tokens)
         hidden = settled.max_num_batched_tokens * row.job.architecture.hidden_size * _ACTIVATION_BYTES
-        seen = max(_candidates(row, settled), key=lambda candidate: candidate.nominal)
-        if peak > hidden and seen.units:
+        seen = _seen(_candidates(row, settled), peak - hidden)
+        if peak > hidden and seen.units and (seen.peak is Peak.TOWER or not _profiles_tower(row)):
             found[seen.peak].append(Observation(row.case.id, row.case.origin, (peak - hidden) / seen.units))
     return found
+
+
+def _profiles_tower(row: Any) -> bool:
+    """Encoders were profiled otherwise while vLLM sorted: such rows tell of neither text nor today's encoders."""
+    return bool(row.job.architecture.towers) and not row.engine.language_model_only
+
+
+def _seen(candidates: list[_Candidate], peak: float) -> _Candidate:
+    """The largest candidate; where sorting is, whether FlashInfer was installed and spared it is read off the peak."""
+    seen = max(candidates, key=lambda candidate: candidate.nominal)
+    if seen.peak is not Peak.SORTED:
+        return seen
+    fused = _Candidate(Peak.FUSED, seen.units)
+    return fused if peak < math.sqrt(seen.nominal * fused.nominal) else seen
 
 
 def _candidates(row: Any, settled: Settled) -> list[_Candidate]:
@@ -111,7 +154,7 @@ def _candidates(row: Any, settled: Settled) -> list[_Candidate]:
             settled.max_num_batched_tokens * _ACTIVATION_BYTES * widest(row.job.widths, row.placement.layout.tensor),
         ),
     ]
-    if architecture.towers and not row.engine.language_model_only:
+    if _profiles_tower(row) and settled.sampler is Sampler.FUSED:
         found.append(_Candidate(Peak.TOWER, 1.0))
     return found
 

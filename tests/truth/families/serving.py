@@ -111,8 +111,8 @@ def _pool(prepared: Prepared, reserved: Reservation) -> list[Figure]:
             group=POOL,
             predicted=reserved.reserves.kv_cache_bytes / GIB,
             measured=measured,
-            low=(reserved.budget_bytes - sum(band.high_bytes for band in fixed)) / GIB,
-            high=(reserved.budget_bytes - sum(band.low_bytes for band in fixed)) / GIB,
+            low=(reserved.budget_bytes - sum(band.high_bytes for band in fixed) - reserved.noise_high_bytes) / GIB,
+            high=(reserved.budget_bytes - sum(band.low_bytes for band in fixed) + reserved.noise_low_bytes) / GIB,
             absolute=True,
         )
     ]

@@ -19,7 +19,6 @@ from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.speculation import Speculative, SpeculativeMethod
 from cardmatch.engine.models.kv_formats import KvFormat
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.engine.terms.units import GIB
 from tests.truth.cases import Case, Skipped
@@ -64,7 +63,7 @@ def prepare(case: Case, world: TruthWorld) -> Prepared:
         speculative=_speculative(setup["speculative"]),
     )
     try:
-        job, _ = settle(workload, model.architecture, model.checkpoint, Basis.EXACT)
+        job, _ = settle(workload, model.architecture, model.checkpoint)
     except Invalid as invalid:
         raise Skipped(f"request refused: {invalid}") from None
     if _leans_on_batch(job, setup):
@@ -101,7 +100,7 @@ def _kv_format(name: str | None) -> KvFormat:
     if name in _KV:
         return _KV[name]
     try:
-        return KvFormat(name)
+        return KvFormat(str(name))
     except ValueError:
         raise Skipped("cache format not modelled") from None
 

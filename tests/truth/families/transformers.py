@@ -15,7 +15,6 @@ from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import MIB
 from tests.truth.cases import Case, Skipped
 from tests.truth.families.serving_marks import verdict_marks
@@ -58,7 +57,7 @@ class TransformersFamily:
             concurrency=setup["batch"],
             weights=case.model.checkpoint or "as_published",
         )
-        job, _ = settle(workload, model.architecture, model.checkpoint, Basis.EXACT)
+        job, _ = settle(workload, model.architecture, model.checkpoint)
         device = world.device(setup["card"], None)
         if device is None:
             raise Skipped("card not known")

@@ -19,6 +19,15 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     residuals: tuple[float, ...] = ()
 
 
+class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What runs of one setup differ by, in either direction: loaders, caches of compiled code, fragmentation."""
+
+    low_bytes: int
+    high_bytes: int
+    rows: int
+    sources: tuple[str, ...] = ()
+
+
 class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """vLLM's reserves.
 
@@ -37,6 +46,7 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     context_bytes: Fitted
     rank_bytes: Fitted
     graph_bytes: Fitted
+    noise: Noise
 
 
 class LlamaCppCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

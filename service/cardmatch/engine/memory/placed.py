@@ -45,13 +45,14 @@ def _load(pool: Pool, reservation: Reservation, job: ServingJob, share: int) -> 
     cache = _cache_of(pool, reservation)
     one = 0 if cache is None else cache.request_bytes(reservation.longest_tokens)
     every = 0 if cache is None else max(one, cache.total_bytes(share, job.mean_tokens, job.shared_prefix_tokens))
+    above = reservation.noise_high_bytes
     return Load(
         pool=pool.name,
         budget_bytes=pool.budget_bytes,
         one_expected_bytes=pool.fixed_expected_bytes + one,
-        one_high_bytes=pool.fixed_high_bytes + one + _spread_above(job, reservation, one),
+        one_high_bytes=pool.fixed_high_bytes + above + one + _spread_above(job, reservation, one),
         all_expected_bytes=pool.fixed_expected_bytes + every,
-        all_high_bytes=pool.fixed_high_bytes + every + _spread_above(job, reservation, every),
+        all_high_bytes=pool.fixed_high_bytes + above + every + _spread_above(job, reservation, every),
     )
 
 
@@ -86,10 +87,14 @@ def _per_gpu(job: ServingJob, reservation: Reservation, share: int) -> PerGpu:
     resident = reservation.resident_cache_bytes + reservation.resident_state_bytes
     held = everything + resident
     fixed = (weights, activations, overhead)
+    low = held + sum(band.low_bytes for band in fixed) - _spread_below(job, reservation, everything)
     total = Band(
-        low_bytes=held + sum(band.low_bytes for band in fixed) - _spread_below(job, reservation, everything),
+        low_bytes=max(0, low - reservation.noise_low_bytes),
         expected_bytes=held + sum(band.expected_bytes for band in fixed),
-        high_bytes=held + sum(band.high_bytes for band in fixed) + _spread_above(job, reservation, everything),
+        high_bytes=held
+        + sum(band.high_bytes for band in fixed)
+        + _spread_above(job, reservation, everything)
+        + reservation.noise_high_bytes,
         basis=weakest(job.basis, *(band.basis for band in fixed)),
     )
     return PerGpu(

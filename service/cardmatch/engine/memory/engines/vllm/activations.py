@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.bands import fitted_band, stretched, sure
 from cardmatch.engine.memory.calibration import VllmCalibration
@@ -49,9 +51,14 @@ def activations(
 
 
 def _sampling(job: ServingJob, settled: Settled, calibration: VllmCalibration) -> Band:
+    """Copies of every request's logits; while vLLM sorted, an installed FlashInfer spared it that."""
     requests = min(settled.max_num_seqs, settled.max_num_batched_tokens)
-    copies = calibration.sorted_copies if settled.sampler is Sampler.SORTED else calibration.fused_copies
-    return fitted_band(copies, requests * job.architecture.vocabulary_size * _LOGIT_BYTES)
+    units = requests * job.architecture.vocabulary_size * _LOGIT_BYTES
+    fused = fitted_band(calibration.fused_copies, units)
+    if settled.sampler is Sampler.FUSED:
+        return fused
+    sorting = fitted_band(calibration.sorted_copies, units)
+    return msgspec.structs.replace(sorting, low_bytes=min(sorting.low_bytes, fused.low_bytes))
 
 
 def _forward(job: ServingJob, batched: int, layout: Layout, calibration: VllmCalibration) -> Band:

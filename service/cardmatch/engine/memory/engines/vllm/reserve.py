@@ -81,6 +81,8 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
             settled=settled,
         ),
         host_ram_bytes=int(options.cpu_offload_gb * GIB),
+        noise_low_bytes=calibration.vllm.noise.low_bytes,
+        noise_high_bytes=calibration.vllm.noise.high_bytes,
     )
 
 
