@@ -18,11 +18,12 @@ from cardmatch.engine.hardware.choice import CardChoice
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
 from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
 from cardmatch.engine.terms.units import Bytes, Parameters
 from cardmatch.text.language import Language
 from cardmatch.text.summary import Load, Subject, estimate_summary
-from cardmatch.text.words import all_assumed, asked, placement_in_words, with_messages
+from cardmatch.text.words import all_assumed, asked, log_in_words, placement_in_words, with_messages
 
 CardName = Annotated[str, Meta(min_length=1, max_length=80, examples=["rtx-4090"])]
 Cards = Annotated[tuple[CardName | CardChoice, ...], Meta(min_length=1, max_length=64)]
@@ -62,6 +63,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     assumptions: tuple[Assumption, ...]
     ask_next: Question | None
     notices: tuple[Notice, ...]
+    engine_log: Annotated[LogReading | None, Meta(description="The log of the request beside the first placement.")]
     catalogue: CatalogueFacts
     priced_on: dt.date
     release: str
@@ -115,6 +117,7 @@ def _in_words(
         assumptions=all_assumed(_assumptions(request, model, figures, today), language),
         ask_next=ask_next(request, model, language),
         notices=with_messages(model.notices + figures.notices, language),
+        engine_log=log_in_words(figures.engine_log, world.card_titles, language),
         catalogue=catalogue_facts(world),
         priced_on=request.priced_on or today,
         release=__version__,

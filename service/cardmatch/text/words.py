@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
+from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.terms.notice import Assumption, Notice, Question
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import say, templates
@@ -62,6 +63,14 @@ def placement_in_words(placement: PlacementEstimate, cards: Mapping[str, str], l
         return placement
     ways = tuple([way_in_words(way, cards, language) for way in placement.ways_to_fit])
     return replace(placement, notices=with_messages(placement.notices, language), ways_to_fit=ways)
+
+
+def log_in_words(reading: LogReading | None, cards: Mapping[str, str], language: Language) -> LogReading | None:
+    """*reading* with the messages of its cause and of what would fix it."""
+    if reading is None or reading.cause is None:
+        return reading
+    fixes = tuple([way_in_words(way, cards, language) for way in reading.fixes])
+    return replace(reading, cause=with_message(reading.cause, language), fixes=fixes)
 
 
 def way_in_words(way: WayToFit, cards: Mapping[str, str], language: Language) -> WayToFit:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
-from cardmatch.engine.memory.arguments.read import laid_out, read_arguments
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import arranged, reserve
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
+from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.memory.told import log_reading, told
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.memory.ways import ways_to_fit
 from cardmatch.engine.models.architecture import Architecture
@@ -35,6 +36,7 @@ class ServingEstimate(msgspec.Struct, frozen=True, kw_only=True):
     placements: tuple[PlacementEstimate, ...]
     assumptions: tuple[Assumption, ...]
     notices: tuple[Notice, ...]
+    engine_log: LogReading | None = None
 
 
 def estimate_serving(
@@ -52,9 +54,12 @@ def estimate_serving(
     *alternatives* are further placements that ways to fit may name, best first; without any none is computed.
     *spread* is given for a bare size. Raises Invalid with pointers into the request.
     """
-    told = read_arguments(workload, architecture, checkpoint)
-    workload = told.workload
-    job, assumptions = settle(workload, architecture, checkpoint, spread)
+    started = told(workload, placements, architecture, checkpoint)
+    job, assumptions = settle(started.workload, architecture, checkpoint, spread)
+    estimates = tuple(
+        _estimate_one(job, started.workload, placement, index, calibration, alternatives)
+        for index, placement in enumerate(started.placements)
+    )
     counts = parameters(architecture)
     return ServingEstimate(
         parameters=counts,
@@ -63,12 +68,10 @@ def estimate_serving(
         need=need(job),
         kv_cache=kv_cache(job),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
-        placements=tuple(
-            _estimate_one(job, workload, laid_out(placement, told.layout, index), index, calibration, alternatives)
-            for index, placement in enumerate(placements)
-        ),
+        placements=estimates,
         assumptions=assumptions,
-        notices=told.notices + _notices(job),
+        notices=started.notices + _notices(job),
+        engine_log=log_reading(started, job, estimates, calibration),
     )
 
 

@@ -16,6 +16,15 @@ from cardmatch.engine.terms.units import Tokens
 
 Concurrency = Annotated[int, Meta(ge=1, le=1_000_000, description="Requests at the same time.")]
 
+EngineLog = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=1_000_000,
+        description="Start-up log or error of the engine; what it says goes before the options.",
+    ),
+]
+
 
 class Inference(
     msgspec.Struct, tag="inference", tag_field="kind", frozen=True, kw_only=True, forbid_unknown_fields=True
@@ -35,3 +44,4 @@ class Inference(
     speculative: Speculative | None = None
     adapters: Adapters | None = None
     shared_prefix_tokens: Annotated[int, Meta(ge=0, le=10**9)] = 0
+    engine_log: EngineLog | None = None

@@ -73,6 +73,8 @@ class FaultCode(StrEnum):
     ARGUMENT_UNKNOWN = "argument_unknown"  # argument, engine
     ARGUMENT_WITHOUT_VALUE = "argument_without_value"  # argument
     ARGUMENT_WRONG_VALUE = "argument_wrong_value"  # argument, value
+    LOG_NOT_READ = "log_not_read"  # no param: nothing in the text looks like the log of an engine
+    LOG_OF_OTHER_ENGINE = "log_of_other_engine"  # engine that was named; the suggestion is whose log it is
     # Catalogue and prices.
     CATALOGUE_GONE = "catalogue_gone"  # value: the version, known: those that are kept
     UNKNOWN_OFFER = "unknown_offer"  # name

@@ -40,6 +40,14 @@ class NoticeCode(StrEnum):
     TRAINING_OFFLOAD = "training_offload"  # offloaded_bytes
     ALLOCATOR_SQUEEZED = "allocator_squeezed"  # budget_bytes
     EXPERTS_NOT_QUANTISED = "experts_not_quantised"  # format
+    # Why an engine did not start, by its log.
+    LOG_CACHE_BELOW_LENGTH = "log_cache_below_length"  # needed_bytes for one request, available_bytes
+    LOG_NO_ROOM_FOR_CACHE = "log_no_room_for_cache"  # no param: weights and activations take the whole budget
+    LOG_MEMORY_HELD_BY_OTHERS = "log_memory_held_by_others"  # needed_bytes, available_bytes, total_bytes
+    LOG_WEIGHTS_NOT_ALLOCATED = "log_weights_not_allocated"  # needed_bytes
+    LOG_CACHE_NOT_ALLOCATED = "log_cache_not_allocated"  # needed_bytes
+    LOG_COMPUTE_NOT_ALLOCATED = "log_compute_not_allocated"  # needed_bytes
+    LOG_OUT_OF_MEMORY = "log_out_of_memory"  # no param: an allocation failed
     LITTLE_MEASURED = "little_measured"  # engine, card
     PRICE_MAY_NOT_BE_AVAILABLE = "price_may_not_be_available"  # no param
     RANKS_DIFFER = "ranks_differ"  # cheapest_by_hour, cheapest_by_job: labels

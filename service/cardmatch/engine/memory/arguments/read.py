@@ -64,7 +64,7 @@ def read_arguments(workload: Inference, architecture: Architecture, checkpoint: 
     told = command(written)
     read_words(told.words, table, found)
     _finished(finish, found, told.environment)
-    _own_length(engine, architecture, found)
+    found.options = {**own_length(engine, architecture), **found.options}
     changed: dict[str, Any] = {"engine": _with_options(engine, found)}
     plain = found.workload.pop("weights_if_plain", None)
     if plain and workload.weights == "as_published" and checkpoint.format in DTYPE_BITS:
@@ -103,16 +103,17 @@ def laid_out(placement: Placement, layout: Layout | None, index: int) -> Placeme
     return msgspec.structs.replace(placement, layout=layout, count=layout.gpus)
 
 
-def _own_length(engine: Any, architecture: Architecture, found: Found) -> None:
-    """The length that the engine takes where neither the command line nor the request says one.
+def own_length(engine: Any, architecture: Architecture) -> dict[str, int]:
+    """The option for the length that *engine* takes where neither a command line nor the request says one.
 
     llama.cpp's --fit shortens an unset context to what fits, so there the workload's own stands.
     """
     field = _LENGTH.get(type(engine))
     if field and architecture.maximum_context_tokens and getattr(engine, field) is None:
-        found.options.setdefault(field, architecture.maximum_context_tokens)
+        return {field: architecture.maximum_context_tokens}
     if isinstance(engine, LlamaCpp) and engine.n_ctx is None and int(engine.version[1:]) < FIT:
-        found.options.setdefault("n_ctx", _LENGTH_BEFORE_FIT)
+        return {"n_ctx": _LENGTH_BEFORE_FIT}
+    return {}
 
 
 def _finished(finish: _Finish, found: Found, environment: dict[str, str]) -> None:

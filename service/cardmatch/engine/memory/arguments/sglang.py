@@ -11,7 +11,7 @@ from cardmatch.engine.memory.arguments.values import human, integer, json, ratio
 from cardmatch.engine.memory.speculation import Adapters, Speculative, SpeculativeMethod
 from cardmatch.engine.models.kv_formats import KvFormat
 
-_KV_FORMATS = {
+KV_FORMATS = {
     "auto": KvFormat.AUTO,
     "bf16": KvFormat.BF16,
     "bfloat16": KvFormat.BF16,
@@ -87,7 +87,7 @@ EFFECTIVE = {
     "--max-lora-rank": Flag(option("max_lora_rank", integer)),
     "--lora-paths": Flag(_scratch("lora"), Takes.MAYBE),
     "--enable-lora": Flag(_scratch("lora"), Takes.NOTHING),
-    "--kv-cache-dtype": Flag(workload("kv_cache", _KV_FORMATS.__getitem__)),
+    "--kv-cache-dtype": Flag(workload("kv_cache", KV_FORMATS.__getitem__)),
     "--quantization": Flag(_weights),
     "--speculative-algorithm": Flag(_scratch("method")),
     "--speculative-num-steps": Flag(_scratch("steps")),

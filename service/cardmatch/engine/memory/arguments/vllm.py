@@ -14,7 +14,7 @@ from cardmatch.engine.memory.speculation import Adapters, Speculative, Speculati
 from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.terms.units import GIB
 
-_KV_FORMATS = {
+KV_FORMATS = {
     "auto": KvFormat.AUTO,
     "float16": KvFormat.FP16,
     "half": KvFormat.FP16,
@@ -115,7 +115,7 @@ EFFECTIVE = {
     "--max-loras": Flag(option("max_loras", integer)),
     "--max-lora-rank": Flag(option("max_lora_rank", integer)),
     "--fully-sharded-loras": constant("fully_sharded_loras", value=True),
-    "--kv-cache-dtype": Flag(workload("kv_cache", _KV_FORMATS.__getitem__)),
+    "--kv-cache-dtype": Flag(workload("kv_cache", KV_FORMATS.__getitem__)),
     "--quantization": Flag(_weights),
     "--dtype": Flag(_dtype),
     "--speculative-config": Flag(_speculative),

@@ -1,0 +1,1 @@
+"""Start-up logs and out-of-memory errors of engines, read into figures."""
