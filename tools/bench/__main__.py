@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tools.bench import startup
-from tools.bench.questions import ESTIMATE, Question
+from tools.bench.questions import COST, ESTIMATE, SWEEP, Question
 from tools.bench.server import Server, drive, serving
 
 WINDOWS = 16
@@ -85,9 +85,22 @@ def requests(question: Question) -> list[Row]:
     ]
 
 
+def calls(question: Question) -> list[Row]:
+    """The engine alone and the whole answer, without a server."""
+    return [
+        Row(f"{question.name}: engine", best_microseconds(question.engine, calls=20), "µs", question.engine_mark),
+        Row(f"{question.name}: answer in words", best_microseconds(question.answer, calls=20), "µs"),
+    ]
+
+
 def main() -> int:
     """Print every row; keep them in build/bench.json."""
-    rows = [*requests(ESTIMATE), *(Row(*row) for row in startup.rows())]
+    rows = [
+        *requests(ESTIMATE),
+        *calls(COST),
+        *calls(SWEEP),
+        *(Row(*row) for row in startup.rows()),
+    ]
     for row in rows:
         print(row)
     target = Path("build/bench.json")

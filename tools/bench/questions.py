@@ -9,11 +9,14 @@ from pathlib import Path
 
 import msgspec
 
+from cardmatch.answers.cost import CostRequest, cost
 from cardmatch.answers.estimate import EstimateRequest, estimate_vram
 from cardmatch.answers.model import resolve_model
 from cardmatch.answers.placements import resolve_placements
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.estimate import estimate_serving
+from cardmatch.engine.money.cost import cost as reckon
+from cardmatch.engine.money.offer import is_effective
 from cardmatch.text.language import Language
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "openapi" / "examples"
@@ -52,4 +55,42 @@ def _estimate() -> Question:
     )
 
 
+def _cost(points: int = 0) -> Question:
+    """Ten offers of the catalogue for one job; with *points*, as a sweep over the job's size too."""
+    world = bundled()
+    priced = [offer.id for offer in world.offers.values() if offer.usd_per_hour and is_effective(offer, TODAY)]
+    options = [
+        {
+            "label": offer,
+            "price": {"kind": "offer", "offer": offer},
+            "throughput": {"kind": "measured", "units_per_second": 1000.0 + place},
+        }
+        for place, offer in enumerate(priced[:: len(priced) // 10][:10])
+    ]
+    work = {"kind": "job", "unit": "token", "units": 1e9, "prompt_tokens": 1000, "output_tokens": 300}
+    body = {"options": options, "work": work, "data": {"out_gb": 140}, "priced_on": TODAY.isoformat()}
+    if points:
+        body["sweep"] = {"parameter": "units", "values": [1e8 * (step + 1) for step in range(points)]}
+    raw = json.dumps(body).encode()
+    request = msgspec.json.decode(raw, type=CostRequest)
+    return Question(
+        name=f"cost, a sweep of {points} points" if points else "cost of ten options",
+        path="/cost",
+        body=raw,
+        engine=lambda: reckon(
+            request,
+            offers=world.offers,
+            providers=world.providers,
+            ownership=world.ownership,
+            ownership_costs=world.ownership_costs,
+            priced_on=TODAY,
+        ),
+        answer=lambda: cost(world, request, Language.EN, TODAY),
+        engine_mark=5000.0 if points else 300.0,
+    )
+
+
+TODAY = dt.date(2026, 12, 1)
 ESTIMATE = _estimate()
+COST = _cost()
+SWEEP = _cost(points=50)

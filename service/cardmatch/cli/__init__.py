@@ -12,6 +12,7 @@ from cardmatch import __version__
 # Each has its module here, with `add_arguments(parser)` and `run(arguments)`, which returns the exit status.
 COMMANDS = {
     "catalogue": "refresh, check, show and compare prices",
+    "cost": "what does it cost?",
     "estimate": "does it fit?",
     "serve": "answer over HTTP",
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cardmatch.http import cards, catalogue, estimate, models, offers, providers
+from cardmatch.http import cards, catalogue, cost, estimate, models, offers, providers
 from cardmatch.http.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *estimate.OPERATIONS,
+    *cost.OPERATIONS,
     *models.OPERATIONS,
     *cards.OPERATIONS,
     *offers.OPERATIONS,

@@ -133,6 +133,12 @@ def _tokens_per_second(speaker: Voice) -> Write:
     return lambda value: (precise if abs(_number(value)) < _HUNDRED else rough)(value)
 
 
+def _bandwidth(speaker: Voice) -> Write:
+    """Memory in whole GB/s, networks to the thousandth: 3,352, but 0.125."""
+    precise, rough = _scaled("gb_s", 3)(speaker), _scaled("gb_s", 0)(speaker)
+    return lambda value: (precise if abs(_number(value)) < _HUNDRED else rough)(value)
+
+
 def _integer(speaker: Voice) -> Write:
     write = speaker.numerals.integer
     return lambda value: write(int(_number(value)))
@@ -192,7 +198,7 @@ BY_SUFFIX: dict[str, Callable[[Voice], Write]] = {
     "_bytes": _bytes,
     "_tokens_per_second": _tokens_per_second,
     "_tokens": _integer,
-    "_gb_s": _scaled("gb_s", 0),
+    "_gb_s": _bandwidth,
     "_gb": _scaled("gb", 1),
     "_usd_per_hour": _dollars_a("usd_per_hour"),
     "_usd_per_month": _dollars_a("usd_per_month"),

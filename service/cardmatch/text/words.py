@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
 from cardmatch.engine.memory.logs.compare import LogReading
-from cardmatch.engine.terms.notice import Assumption, Notice, Question
+from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import say, templates
 from cardmatch.text.units import Value
@@ -34,7 +35,16 @@ def assumed(assumption: Assumption, language: Language) -> Assumption:
 
     Its placeholders: the last step of the pointer (`context_tokens`), and `position`, the index counted from 1.
     """
-    known, pointer, value = templates(language)["assumptions"], assumption.pointer, assumption.value
+    return Assumption(
+        pointer=assumption.pointer,
+        value=assumption.value,
+        message=_assumed(assumption.pointer, assumption.value, language),
+    )
+
+
+@lru_cache(maxsize=4096, typed=True)  # defaults are the same from request to request; typed, since 1 == True
+def _assumed(pointer: str, value: Scalar, language: Language) -> str:
+    known = templates(language)["assumptions"]
     params: dict[str, Value] = {pointer.rpartition("/")[2]: value}
     template = known.get(pointer)
     if template is None:
@@ -44,7 +54,7 @@ def assumed(assumption: Assumption, language: Language) -> Assumption:
             params["position"] = int(index[1]) + 1
     if template is None:
         template, params = known[ANY_FIELD], {"field": pointer, "value": value}
-    return Assumption(pointer=pointer, value=value, message=template.fill(params))
+    return template.fill(params)
 
 
 def all_assumed(assumptions: tuple[Assumption, ...], language: Language) -> tuple[Assumption, ...]:

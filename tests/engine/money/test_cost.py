@@ -146,6 +146,13 @@ def test_a_bought_machine_costs_its_hour_over_its_utilisation() -> None:
     assert costed.total.low_usd < costed.total.expected_usd < costed.total.high_usd
 
 
+def test_what_is_bought_is_not_rented() -> None:
+    """A bought machine has neither a spot price nor a term."""
+    bought = option(price={"kind": "purchase"}, card="h100-sxm-80", rent="reserved", reserved={"usd_per_hour": 1})
+    fault = refused({"options": [bought], "work": job()})
+    assert (fault.pointer, fault.code.value) == ("/options/0/rent", "conflicts_with")
+
+
 def test_an_owner_who_names_no_utilisation_is_told() -> None:
     """A machine that always has work is the best case."""
     bought = option(price={"kind": "purchase"}, card="h100-sxm-80", count=8)

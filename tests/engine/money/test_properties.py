@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.answer import CostFigures, OptionCost
+from cardmatch.engine.terms.fault import Invalid
 from tests.engine.money.asking import ask, only, option
 
 CENT = 0.01
@@ -122,3 +124,67 @@ def test_units_cancel(body: dict[str, Any], size: float) -> None:
 def test_the_same_question_has_the_same_answer(body: dict[str, Any]) -> None:
     """Nothing is drawn, timed or remembered."""
     assert ask(body) == ask(body)
+
+
+# Whatever the request's own bounds let in, at its ends and anywhere between.
+SPOT = st.fixed_dictionaries(
+    {
+        "interruptions_per_hour": st.sampled_from([0, 1e-300, 1e-6, 60]),
+        "checkpoint_seconds": st.sampled_from([0, 1e-300, 86_400]),
+        "restart_seconds": st.sampled_from([0, 1e-300, 86_400]),
+    },
+    optional={"checkpoint_interval_seconds": st.sampled_from([1, 1e7])},
+)
+HOURLY = st.fixed_dictionaries(
+    {"kind": st.just("caller"), "usd_per_hour": st.sampled_from([1e-6, 1, 1e6])},
+    optional={"spot_usd_per_hour": st.sampled_from([1e-6, 1e6])},
+)
+BOUGHT = st.fixed_dictionaries(
+    {"kind": st.just("purchase"), "capex_usd": st.sampled_from([1, 1e9]), "power_kw": st.sampled_from([0, 1e4])},
+    optional={"life_years": st.sampled_from([0.25, 15]), "gpus": st.sampled_from([1, 1024])},
+)
+TOKENS = st.fixed_dictionaries(
+    {
+        "kind": st.just("token_api"),
+        "usd_per_million_input": st.sampled_from([0, 1e-300, 1e6]),
+        "usd_per_million_output": st.sampled_from([0, 1e-300, 1e6]),
+    }
+)
+LENGTHS = {"prompt_tokens": st.sampled_from([1, 10**9]), "output_tokens": st.sampled_from([1, 10**9])}
+EXTREME_WORK = st.fixed_dictionaries(
+    {"kind": st.just("job"), "unit": st.just("token"), "units": st.sampled_from([1e-6, 1, 1e18]), **LENGTHS},
+    optional={"utilisation": st.sampled_from([1e-4, 1]), "idle_hours": st.sampled_from([0, 1e6])},
+) | st.fixed_dictionaries(
+    {"kind": st.just("service"), "unit": st.just("token"), "units_per_month": st.sampled_from([1e-6, 1e18]), **LENGTHS},
+    optional={"keep_warm": st.booleans(), "hours": st.sampled_from([0.01, 744])},
+)
+EXTREME = st.builds(
+    lambda price, rate, count, spot, work, rent, api: {
+        "options": [
+            option(1, rate, price=price, count=count, spot=spot, rent=rent, reserved={"usd_per_hour": 1}),
+            {"label": "api", "price": api},
+        ],
+        "work": work,
+        "data": {"in_gb": 1e9, "out_gb": 1e9, "stored_gb": 1e9},
+        "purchase": {"capex_usd": 1e9, "power_kw": 0},
+        "sweep": {"parameter": "usd_per_hour", "values": [1e-6, 1e6]},
+    },
+    HOURLY | BOUGHT,
+    st.sampled_from([1e-9, 1, 1e12]),
+    st.sampled_from([1, 65_536]),
+    SPOT,
+    EXTREME_WORK,
+    st.sampled_from(["on_demand", "spot", "reserved"]),
+    TOKENS,
+)
+
+
+@given(EXTREME)
+@settings(max_examples=300, deadline=None)
+def test_every_answer_stays_within_its_own_bounds(body: dict[str, Any]) -> None:
+    """What a request may ask is answered in numbers that the wire allows, or refused."""
+    try:
+        figures = ask(body)
+    except Invalid:
+        return
+    msgspec.json.decode(msgspec.json.encode(figures), type=CostFigures)

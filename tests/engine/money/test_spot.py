@@ -39,7 +39,7 @@ def test_any_of_several_machines_stops_the_job() -> None:
     assert interval_hours(TEN_HOURLY, 4) == pytest.approx(0.57735 / 2, rel=1e-4)
 
 
-@given(st.floats(0.001, 10), st.floats(1, 3600), st.floats(0, 3600), st.floats(1.05, 5))
+@given(st.floats(0.001, 10), st.floats(10, 3600), st.floats(0, 3600), st.floats(1.05, 5))
 def test_at_the_break_even_rate_spot_costs_as_much_as_on_demand(
     price: float, saving: float, restart: float, dearer: float
 ) -> None:

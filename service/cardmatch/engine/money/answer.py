@@ -19,8 +19,23 @@ from cardmatch.engine.speed.reports.report import Family, Tool
 from cardmatch.engine.speed.throughput import Throughput
 from cardmatch.engine.terms.notice import Assumption, Notice, Question
 
-HoursSpent = Annotated[float, Meta(ge=0, description="Hours.")]
-Money = Annotated[float, Meta(ge=0, description="US dollars.")]
+MOST_HOURS = 1e12
+MOST_REPLICAS = 1_000_000
+MOST_RATIO = 1e15
+MOST_MONTHS = 1200
+"""What pays for itself after a hundred years never does."""
+
+HoursSpent = Annotated[float, Meta(ge=0, le=MOST_HOURS, description="Hours.")]
+Instances = Annotated[int, Meta(ge=1, le=65_536)]
+Gpus = Annotated[int, Meta(ge=0, le=10**8)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Months = Annotated[float, Meta(ge=0, le=MOST_MONTHS)]
+Ratio = Annotated[float, Meta(ge=0, le=MOST_RATIO)]
+"""One thing over another; what would be more is given as the most."""
+
+Amount = Annotated[float, Meta(ge=0, le=1e24, description="Units of work.")]
+UnitsPerDollar = Annotated[float, Meta(ge=0, le=1e40)]
+PerUnit = Annotated[float, Meta(ge=0, le=1e30, description="US dollars.")]
 
 
 class LineCode(StrEnum):
@@ -51,7 +66,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     """One line of the bill."""
 
     code: LineCode
-    usd: Money
+    usd: Dollars
 
 
 class HoursOfWork(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,14 +88,14 @@ class PriceUsed(msgspec.Struct, frozen=True, kw_only=True):
     """The price that was reckoned with, per instance and hour, and where it comes from."""
 
     kind: str
-    usd_per_hour: Money | None
-    gpus_per_instance: int | None = None
+    usd_per_hour: Dollars | None
+    gpus_per_instance: Instances | None = None
     rent: Rent | None = None
     offer: str | None = None
     provider: str | None = None
     price_kind: PriceKind | None = None
     as_of: Day | None = None
-    age_days: int | None = None
+    age_days: Annotated[int, Meta(ge=0, le=10**6)] | None = None
     source: str | None = None
 
 
@@ -97,39 +112,39 @@ class RateUsed(msgspec.Struct, frozen=True, kw_only=True):
 class Prepaid(msgspec.Struct, frozen=True, kw_only=True):
     """What to pay in so that a run is not stopped for lack of balance, and what of it may be left over."""
 
-    top_up_usd: Money
-    margin_usd: Money
-    stranded_usd: Money
+    top_up_usd: Dollars
+    margin_usd: Dollars
+    stranded_usd: Dollars
 
 
 class SpotFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The same work on interruptible machines."""
 
-    usd_per_hour: Money
-    checkpoint_interval_hours: float | None
-    overhead_share: float
-    expected_interruptions: float
-    expected_usd: Money
+    usd_per_hour: Dollars
+    checkpoint_interval_hours: HoursSpent | None
+    overhead_share: Ratio
+    expected_interruptions: Ratio
+    expected_usd: Dollars
     cheaper: bool
-    break_even_interruptions_per_hour: float | None
+    break_even_interruptions_per_hour: Ratio | None
 
 
 class BuyFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Owning the same card instead: utilisation is the share of its life above which owning is cheaper than renting."""
 
     hour: OwnedHour
-    rent_usd_per_gpu_hour: Money
-    low_utilisation: float
-    utilisation: float
-    high_utilisation: float
-    months: Annotated[float | None, Meta(description="Until the rent saved has paid the machine; null: never.")]
+    rent_usd_per_gpu_hour: Dollars
+    low_utilisation: Ratio
+    utilisation: Ratio
+    high_utilisation: Ratio
+    months: Annotated[Months | None, Meta(description="Until the rent saved has paid the machine; null: never.")]
 
 
 class ReservedFigures(msgspec.Struct, frozen=True, kw_only=True):
     """A commitment pays where the machine is used for more than this share of the term."""
 
-    utilisation: float
-    expected_utilisation: float
+    utilisation: Ratio
+    expected_utilisation: Share
     pays: bool
 
 
@@ -137,8 +152,8 @@ class ApiFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Running it oneself against one token API: above this utilisation, or this many units a month, it is cheaper."""
 
     label: str
-    utilisation: float
-    units_per_month: float
+    utilisation: Ratio
+    units_per_month: Amount
     cheaper_at_full_use: bool
 
 
@@ -156,24 +171,24 @@ class OptionCost(msgspec.Struct, frozen=True, kw_only=True):
 
     label: str
     card: str | None
-    count: int | None
-    instances: int | None
-    unused_gpus: int
-    replicas: int
+    count: Instances | None
+    instances: Instances | None
+    unused_gpus: Gpus
+    replicas: Annotated[int, Meta(ge=1, le=MOST_REPLICAS)]
     price: PriceUsed
     rate: RateUsed | None
-    units: float
-    utilisation: float | None
+    units: Amount
+    utilisation: Share | None
     hours: HoursOfWork | None
     lines: tuple[Line, ...]
     total: UsdBand
     invoice_usd: Dollars
-    usd_per_unit: float
-    units_per_usd: float | None
-    usd_per_million_tokens: float | None
-    usd_per_thousand: float | None
-    usd_per_run: float | None
-    usd_per_month: float | None
+    usd_per_unit: PerUnit
+    units_per_usd: UnitsPerDollar | None
+    usd_per_million_tokens: PerUnit | None
+    usd_per_thousand: PerUnit | None
+    usd_per_run: Dollars | None
+    usd_per_month: Dollars | None
     in_currency: ForeignAmount | None
     prepaid: Prepaid | None
     owned: OwnedHour | None
@@ -184,9 +199,9 @@ class OptionCost(msgspec.Struct, frozen=True, kw_only=True):
 class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
     """Every option with the parameter at `value`; `cheapest` costs least per unit."""
 
-    value: float
-    total_usd: dict[str, float]
-    usd_per_unit: dict[str, float]
+    value: Annotated[float, Meta(ge=0, le=10**18)]
+    total_usd: dict[str, Dollars]
+    usd_per_unit: dict[str, PerUnit]
     cheapest: str
 
 

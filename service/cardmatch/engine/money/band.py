@@ -10,7 +10,10 @@ from msgspec import Meta
 
 from cardmatch.engine.terms.band import Basis
 
-Dollars = Annotated[float, Meta(ge=0, le=1e18, description="US dollars.")]
+MOST_DOLLARS = 1e15
+"""Ten times what the world earns in a year: whatever costs more has a unit or a rate wrong, and is refused."""
+
+Dollars = Annotated[float, Meta(ge=0, le=MOST_DOLLARS, description="US dollars.")]
 DECIMALS = 6
 
 

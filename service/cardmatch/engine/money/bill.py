@@ -136,7 +136,7 @@ def _service_hours(plan: Plan) -> Hours:
         billed = billed_hours(session, plan.increment_hours, plan.minimum_hours) * starts
     return Hours(
         units=units,
-        utilisation=work / up,
+        utilisation=min(work / up, 1.0),
         replicas=replicas,
         starts=starts,
         work=work,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
-from cardmatch.engine.money.answer import ApiFigures, BreakEven, BuyFigures, ReservedFigures, SpotFigures
+from cardmatch.engine.money.answer import (
+    MOST_HOURS,
+    MOST_RATIO,
+    ApiFigures,
+    BreakEven,
+    BuyFigures,
+    ReservedFigures,
+    SpotFigures,
+)
+from cardmatch.engine.money.band import MOST_DOLLARS
 from cardmatch.engine.money.bill import Bill, bill
 from cardmatch.engine.money.owning import months_to_pay_off, owned_hour
 from cardmatch.engine.money.plan import Plan
@@ -50,9 +57,9 @@ def _buy(setting: Setting, question: CostQuestion, market: Market, paid: Bill) -
     return BuyFigures(
         hour=hour,
         rent_usd_per_gpu_hour=rent,
-        low_utilisation=hour.low_usd / rent,
-        utilisation=hour.expected_usd / rent,
-        high_utilisation=hour.high_usd / rent,
+        low_utilisation=_ratio(hour.low_usd, rent),
+        utilisation=_ratio(hour.expected_usd, rent),
+        high_utilisation=_ratio(hour.high_usd, rent),
         months=months_to_pay_off(hour, rent, hours),
     )
 
@@ -70,10 +77,10 @@ def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
     running = spot_bill.hours.work + spot_bill.hours.interrupted + (spot_bill.hours.idle if plan.service else 0.0)
     return SpotFigures(
         usd_per_hour=price,
-        checkpoint_interval_hours=interval if math.isfinite(interval) and not plan.service else None,
+        checkpoint_interval_hours=interval if interval < MOST_HOURS and not plan.service else None,
         overhead_share=share(figures, plan.instances),
-        expected_interruptions=figures.interruptions_per_hour * plan.instances * running,
-        expected_usd=spot_bill.total_usd,
+        expected_interruptions=min(figures.interruptions_per_hour * plan.instances * running, MOST_RATIO),
+        expected_usd=min(spot_bill.total_usd, MOST_DOLLARS),
         cheaper=spot_bill.total_usd < at_will_usd,
         break_even_interruptions_per_hour=break_even_interruptions(figures, plan.instances, price, on_demand_price),
     )
@@ -82,13 +89,13 @@ def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
 def _reserved(setting: Setting) -> ReservedFigures | None:
     """A commitment costs the same as renting at will when the term is used for price over price of its hours."""
     reserved, plan = setting.option.reserved, setting.plan
-    if reserved is None:
+    if reserved is None or setting.owned is not None:
         return None
     at_will = msgspec.structs.replace(plan, committed_hours=0.0)
     term = plan.month_hours * (1 if plan.service else reserved.months)
     used = plan.service_hours if plan.service else bill(at_will).hours.billed
     expected = min(used / term, 1.0)
-    share = reserved.usd_per_hour / setting.quote.usd_per_hour
+    share = _ratio(reserved.usd_per_hour, setting.quote.usd_per_hour)
     return ReservedFigures(utilisation=share, expected_utilisation=expected, pays=expected > share)
 
 
@@ -97,7 +104,11 @@ def _api(plan: Plan, label: str, usd_per_unit: float) -> ApiFigures:
     at_full_use = hourly / (plan.units_per_second * _SECONDS)
     return ApiFigures(
         label=label,
-        utilisation=at_full_use / usd_per_unit,
-        units_per_month=hourly * plan.month_hours / usd_per_unit,
+        utilisation=_ratio(at_full_use, usd_per_unit),
+        units_per_month=_ratio(hourly * plan.month_hours, usd_per_unit),
         cheaper_at_full_use=at_full_use < usd_per_unit,
     )
+
+
+def _ratio(figure: float, other: float) -> float:
+    return min(figure / other, MOST_RATIO) if other > figure / MOST_RATIO else MOST_RATIO

@@ -9,7 +9,8 @@ import datetime as dt
 from collections.abc import Mapping
 
 from cardmatch.engine.money import ranking
-from cardmatch.engine.money.answer import CostFigures, SweepFigures
+from cardmatch.engine.money.answer import MOST_HOURS, MOST_REPLICAS, CostFigures, OptionCost, SweepFigures
+from cardmatch.engine.money.band import MOST_DOLLARS
 from cardmatch.engine.money.bill import bill
 from cardmatch.engine.money.column import Column, column
 from cardmatch.engine.money.offer import Offer
@@ -56,6 +57,7 @@ def cost(
             for option in question.options
         ]
     )
+    _within_reach(options)
     hourly, by_cost = ranking.by_hourly_rate(options), ranking.by_cost(options)
     return CostFigures(
         options=options,
@@ -108,6 +110,18 @@ def _units(question: CostQuestion, settings: dict[str, Setting]) -> float:
     if not settings:
         raise refusal(FaultCode.LOAD_OF_SERVICE_MISSING, WORK)
     return bill(next(iter(settings.values())).plan).hours.units
+
+
+def _within_reach(options: tuple[OptionCost, ...]) -> None:
+    """Refuses what no machine does and nobody pays: such a figure comes of a unit or a rate that is wrong."""
+    for index, option in enumerate(options):
+        hours = option.hours
+        if (
+            option.total.high_usd > MOST_DOLLARS
+            or option.replicas > MOST_REPLICAS
+            or (hours is not None and max(hours.wall_hours, hours.billed_hours) > MOST_HOURS)
+        ):
+            raise refusal(FaultCode.COST_OUT_OF_REACH, f"/options/{index}")
 
 
 def _swept(question: CostQuestion, settings: dict[str, Setting], apis: dict[str, TokenApiPrice]) -> SweepFigures | None:

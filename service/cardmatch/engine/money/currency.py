@@ -9,6 +9,8 @@ from msgspec import Meta
 
 CurrencyCode = Annotated[str, Meta(pattern=r"^[A-Z]{3}$(?!\n)", description="ISO 4217 code.", examples=["EUR"])]
 
+Amount = Annotated[float, Meta(ge=0, le=1e21)]
+
 
 class Currency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A currency and what one unit of it is worth: EUR at 1.16 means that a euro buys 1.16 dollars."""
@@ -21,6 +23,6 @@ class ForeignAmount(msgspec.Struct, frozen=True, kw_only=True):
     """An amount of the answer in the currency that the request asked for."""
 
     currency: CurrencyCode
-    low: float
-    expected: float
-    high: float
+    low: Amount
+    expected: Amount
+    high: Amount

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cardmatch.engine.money.answer import MOST_MONTHS
 from cardmatch.engine.money.ownership import Interval, Ownership, OwnershipCosts
 from cardmatch.engine.money.purchase import OwnedHour, Purchase
 from cardmatch.engine.terms.band import Basis
@@ -71,7 +72,8 @@ def months_to_pay_off(hour: OwnedHour, rent_usd_per_gpu_hour: float, hours_per_m
     """Months until the rent saved has paid the machine, its resale not counted; None where it never does."""
     running = (hour.power_usd + hour.hosting_usd + hour.staff_usd) * HOURS_PER_YEAR / MONTHS_PER_YEAR
     saved = rent_usd_per_gpu_hour * hours_per_month - running
-    return hour.capex_usd / hour.gpus_per_machine / saved if saved > 0 else None
+    each = hour.capex_usd / hour.gpus_per_machine
+    return each / saved if saved * MOST_MONTHS > each else None
 
 
 def _written_off(known: _Known, price: float, left: float) -> tuple[float, float]:

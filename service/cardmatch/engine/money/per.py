@@ -10,6 +10,9 @@ from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.work import Job
 from cardmatch.engine.speed.throughput import WorkUnit
 
+MOST_UNITS_PER_USD = 1e40
+"""What is cheaper is free."""
+
 _TOKENS = {WorkUnit.TOKEN, WorkUnit.OUTPUT_TOKEN, WorkUnit.TRAIN_TOKEN}
 
 
@@ -31,7 +34,7 @@ def per(total_usd: float, units: float, question: CostQuestion) -> Per:
     job = isinstance(question.work, Job)
     return Per(
         unit=each,
-        units_per_usd=units / total_usd if total_usd else None,
+        units_per_usd=units / total_usd if total_usd > units / MOST_UNITS_PER_USD else None,
         million_tokens=each * 1e6 if tokens else None,
         thousand=None if tokens else each * 1e3,
         run=dollars(total_usd / question.runs) if job else None,

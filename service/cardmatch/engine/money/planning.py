@@ -59,7 +59,7 @@ def plan_of(question: CostQuestion, option: Option, known: Known, assumed: Assum
     return Plan(
         **course,
         units_per_second=known.throughput.expected_units_per_second,
-        usd_per_hour=_usd_per_hour(option, quote),
+        usd_per_hour=_usd_per_hour(option, quote, owned),
         instances=machines.instances,
         used_share=machines.gpus / (machines.gpus + machines.unused),
         month_hours=month,
@@ -117,7 +117,9 @@ def _of_service(
     }
 
 
-def _usd_per_hour(option: Option, quote: Quote) -> float:
+def _usd_per_hour(option: Option, quote: Quote, owned: OwnedHour | None) -> float:
+    if owned is not None and option.rent is not Rent.ON_DEMAND:
+        raise refusal(FaultCode.CONFLICTS_WITH, "/rent", field="price")
     if option.rent is Rent.RESERVED:
         if option.reserved is None:
             raise refusal(FaultCode.NEEDS_FIELD, "/rent", field="reserved")

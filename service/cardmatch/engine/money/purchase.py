@@ -21,7 +21,7 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     unless said otherwise. `utilisation` is the share of its life in which the owner has work for it.
     """
 
-    capex_usd: Annotated[float, Meta(gt=0, le=10**9, description="US dollars for the whole machine.")] | None = None
+    capex_usd: Annotated[float, Meta(ge=1, le=10**9, description="US dollars for the whole machine.")] | None = None
     gpus: Annotated[int, Meta(ge=1, le=1024, description="Cards of the machine.")] | None = None
     life_years: Annotated[float, Meta(ge=0.25, le=15)] | None = None
     residual_share: Share | None = None
@@ -49,7 +49,7 @@ class OwnedHour(msgspec.Struct, frozen=True, kw_only=True):
     low_usd: Dollars
     expected_usd: Dollars
     high_usd: Dollars
-    gpus_per_machine: int
+    gpus_per_machine: Annotated[int, Meta(ge=1, le=1024)]
     capex_usd: Dollars
-    lead_time_weeks: float
+    lead_time_weeks: Annotated[float, Meta(ge=0, le=520)]
     basis: Annotated[Basis, Meta(description="exact: the caller's price; rule_of_thumb: from bare cards.")]

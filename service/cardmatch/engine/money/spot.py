@@ -13,6 +13,11 @@ import msgspec
 from msgspec import Meta
 
 _SECONDS = 3600.0
+RAREST = 1e-9
+"""One interruption in a hundred thousand years counts as none."""
+
+MOST_INTERRUPTIONS = 3600.0
+"""Per hour; what bears one every second bears any."""
 
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,7 +34,7 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def young_interval_hours(interruptions_per_hour: float, checkpoint_hours: float) -> float:
     """√(2d/λ): the work between two checkpoints that loses least. Infinite where nothing interrupts."""
-    if interruptions_per_hour <= 0:
+    if interruptions_per_hour < RAREST:
         return math.inf
     return math.sqrt(2 * checkpoint_hours / interruptions_per_hour)
 
@@ -42,7 +47,7 @@ def overhead_share(spot: Spot, machines: int) -> float:
     rate = spot.interruptions_per_hour * machines
     saving, restart = spot.checkpoint_seconds / _SECONDS, spot.restart_seconds / _SECONDS
     interval = interval_hours(spot, machines)
-    if rate <= 0:
+    if rate < RAREST:
         return saving / interval
     return (saving / interval if saving else 0.0) + rate * (interval / 2 + restart)
 
@@ -72,4 +77,7 @@ def break_even_interruptions(spot: Spot, machines: int, spot_price: float, on_de
     linear = math.sqrt(2 * saving)
     # The positive root of R·x² + √(2d)·x = bearable, in the form that subtracts nothing.
     divisor = linear + math.sqrt(linear**2 + 4 * restart * bearable)
-    return (2 * bearable / divisor) ** 2 / machines if divisor > 0 else None
+    if divisor <= 0:
+        return MOST_INTERRUPTIONS
+    root = 2 * bearable / divisor
+    return min(root * root / machines, MOST_INTERRUPTIONS)

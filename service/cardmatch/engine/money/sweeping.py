@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.engine.money.answer import SweepFigures, SweepPoint
-from cardmatch.engine.money.band import dollars
+from cardmatch.engine.money.band import MOST_DOLLARS, dollars
 from cardmatch.engine.money.bill import api_bill, bill
 from cardmatch.engine.money.plan import ApiPlan, Plan
 from cardmatch.engine.money.question import Sweep, SweepParameter
@@ -39,14 +39,17 @@ def sweep(asked: Sweep, plans: Plans) -> SweepFigures:
             raise refusal(FaultCode.TOO_LARGE, f"/values/{position}", maximum=high)
     if asked.label is not None and asked.label not in plans:
         raise refusal(FaultCode.WRONG_VALUE, "/label", value=asked.label, known=list(plans))
-    return SweepFigures(parameter=asked.parameter, points=tuple(_point(asked, value, plans) for value in asked.values))
+    points = [_point(asked, position, value, plans) for position, value in enumerate(asked.values)]
+    return SweepFigures(parameter=asked.parameter, points=tuple(points))
 
 
-def _point(asked: Sweep, value: float, plans: Plans) -> SweepPoint:
+def _point(asked: Sweep, position: int, value: float, plans: Plans) -> SweepPoint:
     totals, each = {}, {}
     for label, plan in plans.items():
         varied = asked.label is None or asked.label == label
         total, units = _total(_with(plan, asked.parameter, value) if varied else plan)
+        if total > MOST_DOLLARS:
+            raise refusal(FaultCode.COST_OUT_OF_REACH, f"/values/{position}")
         totals[label], each[label] = dollars(total), total / units
     return SweepPoint(value=value, total_usd=totals, usd_per_unit=each, cheapest=min(each, key=each.__getitem__))
 

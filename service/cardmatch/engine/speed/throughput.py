@@ -17,6 +17,8 @@ UnitsPerSecond = Annotated[
     float, Meta(ge=SLOWEST, le=10**12, description="Units of work per second, all GPUs together.")
 ]
 
+AnyRate = Annotated[float, Meta(ge=0, le=10**18, description="Units of work per second, scaled or predicted too.")]
+
 
 class WorkUnit(StrEnum):
     """What work is counted in.
@@ -37,9 +39,9 @@ class Throughput(msgspec.Struct, frozen=True, kw_only=True):
     """Units of work per second: the true rate lies between low and high nine times in ten."""
 
     unit: WorkUnit
-    low_units_per_second: UnitsPerSecond
-    expected_units_per_second: UnitsPerSecond
-    high_units_per_second: UnitsPerSecond
+    low_units_per_second: AnyRate
+    expected_units_per_second: AnyRate
+    high_units_per_second: AnyRate
     basis: Annotated[Basis, Meta(description="How the rate was obtained; a measurement is exact.")]
 
 

@@ -97,6 +97,7 @@ class FaultCode(StrEnum):
     UNIT_NOT_SOLD = "unit_not_sold"  # unit
     REQUEST_LENGTHS_MISSING = "request_lengths_missing"  # no param
     LOAD_OF_SERVICE_MISSING = "load_of_service_missing"  # no param: nothing says how many units an API would serve
+    COST_OUT_OF_REACH = "cost_out_of_reach"  # no param: more dollars, hours or machines than there are
     ONLY_FOR_JOBS = "only_for_jobs"  # field
     LABEL_TWICE = "label_twice"  # name
     # Reports of benchmark tools. In brackets: params.
