@@ -79,7 +79,7 @@ def test_every_offer_with_a_price_can_be_costed() -> None:
     [
         (Language.EN, "mine does 360,000 images for $2.00, or $0.0056 per thousand images."),
         (Language.ES, "mine hace 360.000 imágenes por 2,00 US$, es decir, 0,0056 US$ por mil imágenes."),
-        (Language.ZH, "mine 完成 360,000 个图像，需 US$2.00，即每千个图像 US$0.0056。"),
+        (Language.ZH, "mine 完成 360,000 个图像，费用 US$2.00，即每千个图像 US$0.0056。"),
     ],
 )
 def test_the_summary_gives_the_figures_in_three_languages(language: Language, summary: str) -> None:

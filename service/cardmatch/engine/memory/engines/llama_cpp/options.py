@@ -83,7 +83,7 @@ class LlamaCpp(
     experts_on_host: bool = False
     override_tensors: Annotated[tuple[TensorOverride, ...], Meta(max_length=64)] = ()
     split_mode: SplitMode = SplitMode.LAYER
-    tensor_split: Annotated[tuple[Annotated[float, Meta(ge=0, le=1e9)], ...], Meta(max_length=64)] = ()
+    tensor_split: Annotated[tuple[Annotated[float, Meta(ge=0, le=10**9)], ...], Meta(max_length=64)] = ()
     mla: MlaEra | None = None
     limited_outputs: bool | None = None
     fit: bool | None = None
