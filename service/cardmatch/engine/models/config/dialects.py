@@ -77,12 +77,13 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Dialects(msgspec.Struct, frozen=True, kw_only=True):
-    """Names that keys go by, and families by `model_type`."""
+    """Names that keys go by, families by `model_type`, and the family of each architecture that GGUF files name."""
 
     names: dict[str, tuple[str, ...]]
     families: dict[str, Family]
     by_class: dict[str, str]
     towers: dict[str, Recipe]
+    gguf: dict[str, str]
 
 
 def load_dialects(raw: bytes) -> Dialects:
@@ -97,6 +98,7 @@ def load_dialects(raw: bytes) -> Dialects:
         families=families,
         by_class=by_class,
         towers=compile_towers(msgspec.convert(file["towers"], dict[str, TowerRule])),
+        gguf=msgspec.convert(file["gguf"], dict[str, str]),
     )
 
 
