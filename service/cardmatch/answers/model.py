@@ -14,6 +14,7 @@ from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
 from cardmatch.engine.models.consistency import check_architecture
+from cardmatch.engine.models.gguf.read import read_gguf
 from cardmatch.engine.models.model import read_model
 from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.fault import Invalid
@@ -132,7 +133,13 @@ def _from_config(world: World, reference: ConfigModel) -> Resolved:
     return Resolved(id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint)
 
 
+def _from_gguf(world: World, reference: GgufModel) -> Resolved:
+    model = read_gguf(reference.metadata, world.dialects, tensors=reference.tensors, file_bytes=reference.file_bytes)
+    return Resolved(id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint)
+
+
 _DESCRIBED: dict[type, Callable[[World, Any], Resolved]] = {
     ArchitectureModel: _from_architecture,
     ConfigModel: _from_config,
+    GgufModel: _from_gguf,
 }
