@@ -16,8 +16,10 @@ import msgspec
 
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from tests.truth.cases import COMMITTED, Skipped, read_cases
+from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.transformers import TransformersFamily
+from tests.truth.frame import Family
 from tests.truth.world import TruthWorld
 
 TARGET = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data/calibration/serving.json"
@@ -25,15 +27,19 @@ TARGET = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data
 
 def fit(cases: Path, world: TruthWorld) -> MemoryCalibration:
     """The calibration that *cases* give; engines without cases keep the catalogue's constants."""
-    serving, transformers = ServingFamily(), TransformersFamily()
+    serving, transformers, llama_cpp = ServingFamily(), TransformersFamily(), LlamaCppFamily()
     found = serving.fit(_prepared(serving, cases, world), world)
     alone = transformers.fit(_prepared(transformers, cases, world), world)
+    buffers = llama_cpp.fit(_prepared(llama_cpp, cases, world), world)
     return msgspec.structs.replace(
-        found, transformers=alone.transformers, as_of=dt.datetime.now(tz=dt.UTC).date().isoformat()
+        found,
+        transformers=alone.transformers,
+        llama_cpp=buffers.llama_cpp,
+        as_of=dt.datetime.now(tz=dt.UTC).date().isoformat(),
     )
 
 
-def _prepared(family: ServingFamily | TransformersFamily, cases: Path, world: TruthWorld) -> list[Any]:
+def _prepared(family: Family, cases: Path, world: TruthWorld) -> list[Any]:
     found = []
     for case in read_cases(cases, family.name):
         try:

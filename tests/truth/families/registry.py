@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 
-FAMILIES: tuple[Family, ...] = (ServingFamily(), TransformersFamily())
+FAMILIES: tuple[Family, ...] = (ServingFamily(), TransformersFamily(), LlamaCppFamily())

@@ -52,11 +52,13 @@ class VllmCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 class LlamaCppCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """llama.cpp's reserves: logged compute buffers over what the graph's rules give, mainline and fork apart.
 
+    `fork_latent_compute`: the fork's over latent attention, whose size its -mla and -amb settings decide.
     `context_bytes`: CUDA context, cuBLAS and kernels, which no buffer of the log counts.
     """
 
     compute: Fitted
     fork_compute: Fitted
+    fork_latent_compute: Fitted
     context_bytes: Fitted
 
 

@@ -6,9 +6,10 @@ import math
 
 from cardmatch.engine.memory.bands import fitted_band, sure
 from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
-from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.calibration import Fitted, LlamaCppCalibration, MemoryCalibration
 from cardmatch.engine.memory.engines.llama_cpp.buffers import Buffers, GpuBuffers, buffers
 from cardmatch.engine.memory.engines.llama_cpp.cache import rows
+from cardmatch.engine.memory.engines.llama_cpp.eras import MlaEra
 from cardmatch.engine.memory.engines.llama_cpp.notices import notices
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.engines.llama_cpp.reserves import DeviceReserves, LlamaCppReserves
@@ -17,6 +18,7 @@ from cardmatch.engine.memory.engines.llama_cpp.spread import spread
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
+from cardmatch.engine.models.architecture import Architecture, LatentAttention
 from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.models.kv_formats import token_bytes
 from cardmatch.engine.models.parts import parts
@@ -39,7 +41,7 @@ def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibratio
     gpu = every.gpus[fullest]
     fitted = calibration.llama_cpp
     weights = sure(gpu.model_bytes + gpu.projector_bytes)
-    compute = fitted_band(fitted.fork_compute if settled.fork else fitted.compute, gpu.compute_bytes)
+    compute = fitted_band(_spread_of(job, settled, fitted), gpu.compute_bytes)
     activations = add(compute, sure(gpu.draft_bytes))
     overhead = fitted_band(fitted.context_bytes, 1)
     cache = _growing(job, held.gpu_layers[fullest], settled)
@@ -62,6 +64,19 @@ def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibratio
         offloaded=held.offloaded,
         notices=notices(job, options, settled, held, placement, fixed.expected_bytes + gpu.caches.total_bytes),
     )
+
+
+def _spread_of(job: ServingJob, settled: Settled, fitted: LlamaCppCalibration) -> Fitted:
+    """How far compute buffers lie around the rules. The fork's latent attention follows settings that set its own."""
+    if not settled.fork:
+        return fitted.compute
+    return fitted.fork_latent_compute if expands_latents(job.architecture, settled) else fitted.fork_compute
+
+
+def expands_latents(architecture: Architecture, settled: Settled) -> bool:
+    """Whether attention is over latents, which the fork expands piece by piece as -mla and -amb say."""
+    blocks = (block for group in architecture.layer_groups for block in group.blocks)
+    return settled.mla is not MlaEra.EXPANDED and any(isinstance(block, LatentAttention) for block in blocks)
 
 
 def _growing(job: ServingJob, layers: tuple[int, ...], settled: Settled) -> CacheLayout:
@@ -122,7 +137,8 @@ def _reserves(every: Buffers, options: LlamaCpp, settled: Settled, layers: int) 
         version=options.version if not settled.fork else options.variant.value,
         devices=tuple(_device(gpu) for gpu in every.gpus),
         host_model_bytes=every.host_model_bytes,
-        host_kv_cache_bytes=every.host_caches.total_bytes,
+        host_kv_cache_bytes=every.host_caches.total_bytes - every.host_caches.state_bytes,
+        host_recurrent_state_bytes=every.host_caches.state_bytes,
         host_compute_bytes=every.host_compute_bytes,
         output_bytes=every.output_bytes,
         gpu_layers=asked,

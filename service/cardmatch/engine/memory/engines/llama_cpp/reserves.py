@@ -30,6 +30,7 @@ class LlamaCppReserves(msgspec.Struct, tag="llama_cpp", tag_field="engine", froz
     devices: tuple[DeviceReserves, ...]
     host_model_bytes: Annotated[Bytes, Meta(description="“CPU_Mapped model buffer size”, copies on GPUs not counted.")]
     host_kv_cache_bytes: Bytes
+    host_recurrent_state_bytes: Bytes
     host_compute_bytes: Annotated[Bytes, Meta(description="“CUDA_Host compute buffer size”.")]
     output_bytes: Annotated[Bytes, Meta(description="“CUDA_Host output buffer size”.")]
     gpu_layers: Annotated[int, Meta(ge=0, le=4097, description="“offloaded N/M layers to GPU”, the output included.")]
