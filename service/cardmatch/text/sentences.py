@@ -14,7 +14,10 @@ from cardmatch.text.language import Language
 from cardmatch.text.units import Value, Voice, Write, voice, writer
 
 Text = str | dict[str, Any]
-"""A sentence, or its forms by CLDR plural category: `{"by": "requests", "one": …, "other": …}`, nested at will."""
+"""A sentence, or its forms: `{"by": "requests", "one": …, "other": …}`.
+
+A count chooses by its CLDR plural category, a word or a truth value (`"true": …`) by itself. Forms may have forms.
+"""
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|(or))?\}")
 FAMILIES = (
@@ -52,18 +55,24 @@ class Template(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """A sentence whose form depends on a count."""
+    """A sentence whose form depends on a parameter: a count by its plural category, a word or a truth by itself."""
 
     by: str
     plural: Callable[[int], str]
     forms: dict[str, Template | Forms]
 
     def fill(self, params: Mapping[str, Value]) -> str:
-        """The form that goes with the count. Raises KeyError where the count or another parameter is missing."""
-        count = params[self.by]
-        if not isinstance(count, int):
-            raise TypeError(f"{self.by} is no count: {count!r}")
-        return (self.forms.get(self.plural(count)) or self.forms["other"]).fill(params)
+        """The form that goes with the parameter, else `other`. Raises KeyError where any parameter is missing."""
+        return (self.forms.get(self._form(params[self.by])) or self.forms["other"]).fill(params)
+
+    def _form(self, value: Value) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return self.plural(value)
+        raise TypeError(f"{self.by} chooses no form: {value!r}")
 
 
 def say(family: str, code: str, params: Mapping[str, Value], language: Language) -> str:
