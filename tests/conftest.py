@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import structlog
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,3 +21,14 @@ def root() -> Path:
 def _tools_on_path() -> None:
     """Programs that `make test` fetched (redis-server) are found like installed ones."""
     os.environ["PATH"] = f"{ROOT / '.tools' / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_logs() -> None:
+    """What a failed test shows of the log is short: no colours, no local variables."""
+    processors: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.format_exc_info,
+        structlog.processors.KeyValueRenderer(key_order=["event"]),
+    ]
+    structlog.configure(processors=processors)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from tools.bench.startup import rows
+from tools.bench.startup import cpu_milliseconds, rows
+
+EMPTY_MILLISECONDS = 12
+"""What an empty interpreter takes where the marks were set; other work on the machine slows it and us alike."""
 
 
 def test_start_up_keeps_its_marks() -> None:
     """Importing the whole engine takes at most 150 ms of CPU, a whole `cardmatch estimate` at most 400 ms."""
+    slowness = max(1.0, cpu_milliseconds(["-c", ""]) / EMPTY_MILLISECONDS)
     for name, figure, unit, mark in rows():
         assert mark is not None
-        assert figure <= mark, f"{name}: {figure:.0f} {unit}"
+        assert figure <= mark * slowness, f"{name}: {figure:.0f} {unit}, slowed {slowness:.1f} times"
