@@ -35,7 +35,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def _estimate() -> Question:
-    example = json.loads((EXAMPLES / "estimate-architecture.json").read_text())
+    example = json.loads((EXAMPLES / "estimate-by-name.json").read_text())
     body = json.dumps({**example["request"]["body"], "cards": CARDS, "ways_to_fit": False}).encode()
     request = msgspec.json.decode(body, type=EstimateRequest)
     world = bundled()
