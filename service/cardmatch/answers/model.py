@@ -33,6 +33,14 @@ class ConfigModel(_Named, tag="config", frozen=True, kw_only=True, forbid_unknow
     safetensors: Annotated[dict[str, Annotated[int, Meta(ge=0, le=10**15)]], Meta(max_length=32)] | None = None
 
 
+class GgufModel(_Named, tag="gguf", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The metadata of a GGUF file, with its tensor table and size if known. Token arrays may be given as length."""
+
+    metadata: dict[str, Any]
+    tensors: list[Any] | None = None
+    file_bytes: Annotated[int, Meta(ge=1, le=1 << 50)] | None = None
+
+
 class ArchitectureModel(_Named, tag="architecture", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The architecture itself, for models that no reader knows yet."""
 
@@ -40,7 +48,7 @@ class ArchitectureModel(_Named, tag="architecture", frozen=True, kw_only=True, f
 
 
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, examples=["meta-llama/Llama-3.1-8B-Instruct", "7B"])]
-ModelReference = ModelName | ConfigModel | ArchitectureModel
+ModelReference = ModelName | ConfigModel | GgufModel | ArchitectureModel
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +64,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
 
 
-def resolve_model(world: World, reference: str | ConfigModel | ArchitectureModel) -> Resolved:
+def resolve_model(world: World, reference: str | ConfigModel | GgufModel | ArchitectureModel) -> Resolved:
     """The architecture and checkpoint that *reference* names. Raises Invalid with pointers under /model."""
     try:
         if isinstance(reference, str):
