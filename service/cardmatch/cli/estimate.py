@@ -15,6 +15,7 @@ from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
+from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
@@ -108,7 +109,7 @@ def _in_words(answer: Estimate, language: Language) -> str:
     numbers = numerals(language)
     rows = [
         (
-            f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}",
+            _label(placement),
             word("verdict", placement.verdict, language),
             numbers.gib(placement.per_gpu.weights_bytes),
             numbers.gib(placement.per_gpu.kv_cache_bytes + placement.per_gpu.recurrent_state_bytes),
@@ -120,6 +121,10 @@ def _in_words(answer: Estimate, language: Language) -> str:
         for placement in answer.placements
     ]
     heads = [word("column", column, language) for column in _COLUMNS]
-    ways = [f"  {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
+    ways = [f"  {_label(placement)}: {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
     notices = [notice.message for notice in answer.notices]
     return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])
+
+
+def _label(placement: PlacementEstimate) -> str:
+    return f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}"
