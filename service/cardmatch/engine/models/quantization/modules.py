@@ -22,24 +22,26 @@ _ROLES = {
     "up_proj": ("up_proj", "gate_up_proj", "w3", "fc1"),
     "down_proj": ("down_proj", "w2", "fc2"),
 }
+_NO_MATRIX = ("norm", "bias", "norm.weight")
 _INDEX = re.compile(r"\.\d+(?=\.|$)")
 _GROUP = re.compile(r"\(([^()]*)\)")
 _MOST_ALTERNATIVES = 64
 
 
 class Patterns(msgspec.Struct, frozen=True):
-    """What an ignore list says about one layer: names, which cover all below them, and globs."""
+    """What an ignore list says about one layer: names, which cover all below them, and globs, split at their stars."""
 
     names: frozenset[str] = frozenset()
-    globs: tuple[str, ...] = ()
+    globs: tuple[tuple[str, ...], ...] = ()
     whole: bool = False
 
 
 class Names(msgspec.Struct, frozen=True):
-    """The module paths that checkpoints may give a matrix, and every name that covers one of them."""
+    """The module paths that checkpoints may give a matrix, every name that covers one, and all paths in one text."""
 
     paths: tuple[str, ...]
     covers: frozenset[str]
+    together: str
 
 
 def parse_patterns(patterns: Iterable[str], pointer: str) -> tuple[Patterns, dict[int, Patterns]]:
@@ -50,6 +52,8 @@ def parse_patterns(patterns: Iterable[str], pointer: str) -> tuple[Patterns, dic
     everywhere: list[str] = []
     layers: dict[int, list[str]] = {}
     for pattern in patterns:
+        if pattern.endswith(_NO_MATRIX):
+            continue
         globs = _globs(pattern, pointer) if pattern.startswith("re:") else (pattern,)
         for glob in globs:
             layer, rest = _split(glob)
@@ -57,7 +61,14 @@ def parse_patterns(patterns: Iterable[str], pointer: str) -> tuple[Patterns, dic
                 everywhere.append(glob)
             else:
                 layers.setdefault(layer, []).append(rest)
-    return _sorted(everywhere), {layer: _sorted(found) for layer, found in layers.items()}
+    known: dict[tuple[str, ...], Patterns] = {}
+    single: dict[int, Patterns] = {}
+    for layer, found in layers.items():
+        key = tuple(found)
+        if key not in known:
+            known[key] = _sorted(found)
+        single[layer] = known[key]
+    return _sorted(everywhere), single
 
 
 def joined(first: Patterns, second: Patterns | None) -> Patterns:
@@ -71,7 +82,7 @@ def matches(patterns: Patterns, names: Names) -> bool:
     """Whether one of *patterns* means one of *names* or something around it."""
     if patterns.whole or not patterns.names.isdisjoint(names.covers):
         return True
-    return any(_means(glob.split("*"), names.paths) for glob in patterns.globs)
+    return any(_means(pieces, names) for pieces in patterns.globs)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -87,7 +98,8 @@ def names_of(part: PartKind, role: str, *, beside_dense: bool = False) -> Names:
     else:
         modules = [f"{module}.{head}" if head else module for module in _ATTENTION]
     paths = tuple(f"{module}.{each}" for module in modules for each in roles)
-    return Names(paths, frozenset(cover for path in paths for cover in _covers(path)))
+    together = "".join(f"\nmodel.{path}." for path in paths)
+    return Names(paths, frozenset(cover for path in paths for cover in _covers(path)), together)
 
 
 def _covers(path: str) -> Iterable[str]:
@@ -112,20 +124,26 @@ def _split(name: str) -> tuple[int | None, str]:
 
 
 def _sorted(patterns: Iterable[str]) -> Patterns:
-    names, globs, whole = set(), [], False
+    names: set[str] = set()
+    globs: list[tuple[str, ...]] = []
+    whole = False
     for pattern in patterns:
         bare = _INDEX.sub("", pattern) if "." in pattern else pattern
         if bare.strip("*.") == "":
             whole = True
         elif "*" in bare:
-            globs.append(bare)
+            globs.append(tuple(bare.split("*")))
         else:
             names.add(bare.removeprefix("model."))
     return Patterns(frozenset(names), tuple(dict.fromkeys(globs)), whole)
 
 
-def _means(pieces: Sequence[str], paths: Sequence[str]) -> bool:
-    return any(_globbed(pieces, path) or _globbed(pieces, f"model.{path}.") for path in paths)
+def _means(pieces: Sequence[str], names: Names) -> bool:
+    if len(pieces) == 3 and not pieces[0] and not pieces[2]:
+        return pieces[1] in names.together
+    if len(pieces) == 2 and pieces[0] and not pieces[1]:
+        return f"\nmodel.{pieces[0]}" in names.together
+    return any(_globbed(pieces, path) or _globbed(pieces, f"model.{path}.") for path in names.paths)
 
 
 def _globbed(pieces: Sequence[str], text: str) -> bool:

@@ -115,14 +115,22 @@ def _alike(architecture: Architecture, scheme: Scheme, pointer: str) -> dict[tup
     for module, number in scheme.listed:
         by_number[number].append(module)
     listed = [(parse_patterns(modules, pointer), number) for number, modules in by_number.items()]
-    counts: dict[tuple[int, _Around], int] = {}
+    alike: dict[tuple[int, Patterns | None, tuple[Patterns | None, ...]], int] = {}
     for layer, group in enumerate(architecture.layer_order):
-        around = _Around(
-            joined(spared, spared_layers.get(layer)),
-            tuple((joined(all_layers, single.get(layer)), number) for (all_layers, single), number in listed),
-        )
-        counts[group, around] = counts.get((group, around), 0) + 1
-    return counts
+        key = group, spared_layers.get(layer), tuple([single.get(layer) for (_, single), _ in listed])
+        alike[key] = alike.get(key, 0) + 1
+    return {
+        (
+            group,
+            _Around(
+                joined(spared, own),
+                tuple(
+                    (joined(each[0], single), number) for (each, number), single in zip(listed, singles, strict=True)
+                ),
+            ),
+        ): layers
+        for (group, own, singles), layers in alike.items()
+    }
 
 
 def _matrices(architecture: Architecture, group: int) -> list[tuple[Linear, Names]]:

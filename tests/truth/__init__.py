@@ -1,1 +1,0 @@
-"""Predictions against measured cases: `python -m tests.truth`."""
