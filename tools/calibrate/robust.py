@@ -1,51 +1,56 @@
 """Least absolute deviations by coordinate descent: a handful of positive constants, no package needed.
 
-The median is what a truth case's odd neighbour cannot move, so the sum of |log(predicted / measured)| is what is made
-small, each source weighing like the square root of its cases. A weak pull towards the value that physics suggests
-decides what the cases leave open.
+The median is what a truth case's odd neighbour cannot move, so a weighted sum of |log(predicted / measured)| is what is
+made small. A weak pull towards the value that physics suggests decides what the cases leave open.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 PULL = 0.01
 """Weight of |log(constant / prior)|, in units of one case's error."""
+_SWEEPS, _SPAN = 5, 3.0
+_GRID, _SECTIONS = 6, 10
+_SETTLED = 3e-3
 
-Loss = Callable[[Sequence[float]], float]
+
+class Term(NamedTuple):
+    """One case's share of the loss, as a function of all constants, and which of them can move it."""
+
+    loss: Callable[[Sequence[float]], float]
+    moved_by: frozenset[int]
 
 
-def minimise(loss: Loss, priors: Sequence[float], *, sweeps: int = 5, span: float = 3.0) -> list[float]:
-    """The constants that make *loss* small, each within a factor of *span* around its prior."""
-
-    def pulled(values: Sequence[float]) -> float:
-        return loss(values) + PULL * sum(abs(math.log(v / p)) for v, p in zip(values, priors, strict=True))
-
-    values, width = list(priors), math.log(span)
-    for _ in range(sweeps):
+def minimise(terms: Sequence[Term], priors: Sequence[float]) -> list[float]:
+    """The constants that make the sum of *terms* small, each within a factor of three around its prior."""
+    values, width = list(priors), math.log(_SPAN)
+    touched = [[term for term in terms if index in term.moved_by] for index in range(len(priors))]
+    for _ in range(_SWEEPS):
         before = list(values)
-        for index in range(len(values)):
-            values[index] = _along(pulled, values, index, priors[index], width)
-        if max(abs(math.log(v / b)) for v, b in zip(values, before, strict=True)) < 1e-3:
+        for index, own in enumerate(touched):
+            values[index] = _along(own, values, index, priors[index], width)
+        if max(abs(math.log(v / b)) for v, b in zip(values, before, strict=True)) < _SETTLED:
             break
     return values
 
 
-def _along(loss: Loss, values: list[float], index: int, prior: float, width: float) -> float:
+def _along(terms: Sequence[Term], values: list[float], index: int, prior: float, width: float) -> float:
     """The best value of one constant: a grid in the logarithm, then golden sections around its best point."""
     trial = list(values)
 
     def at(x: float) -> float:
         trial[index] = prior * math.exp(x)
-        return loss(trial)
+        return sum(term.loss(trial) for term in terms) + PULL * abs(x)
 
-    steps = [width * k / 6 for k in range(-6, 7)]
     here = math.log(values[index] / prior)
-    best = min([*steps, here], key=at)
-    low, high = max(best - width / 6, -width), min(best + width / 6, width)
-    for _ in range(10):
+    step = width / _GRID
+    best = min([*(step * k for k in range(-_GRID, _GRID + 1)), here], key=at)
+    low, high = max(best - step, -width), min(best + step, width)
+    for _ in range(_SECTIONS):
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         if at(left) <= at(right):
             high = right

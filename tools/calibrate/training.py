@@ -17,18 +17,19 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cardmatch.answers.model import ConfigModel, resolve_model
-from cardmatch.catalogue.world import bundled
+from cardmatch.catalogue.bundled_models import bundled_models
 from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.memory.training.calibration import Fit, Residual, Spread, TrainingCalibration
 from cardmatch.engine.memory.training.demand import Demand, demands
+from cardmatch.engine.memory.training.frameworks import CrossEntropy
 from cardmatch.engine.memory.training.mesh import mesh
 from cardmatch.engine.memory.training.peak import Factors, Peak, curves, peak
 from cardmatch.engine.memory.training.settle import settle
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.model import read_model
 from cardmatch.engine.terms.units import GIB, MIB
-from tools.calibrate.robust import minimise, quantile
+from tools.calibrate.robust import Term, minimise, quantile
 from tools.calibrate.training_rows import run, skipped
 
 OUTPUT = Path("service/cardmatch/catalogue/data/calibration/training.json")
@@ -43,7 +44,7 @@ PRIORS = Factors(
     unreused_share=0.7,
     step_unreused_share=0.15,
     varying_growth=2.0,
-    context_bytes=0.8 * GIB,  # lazily loaded kernels 0.3–0.4 GiB, cuBLAS and cuDNN workspaces
+    context_bytes=1343 * MIB,  # transformers' performance guide: nvidia-smi on a V100 before a model is loaded
     rank_bytes=0.6 * GIB,  # NCCL: 544 MB a communicator of two ranks on A100
 )
 LOW, HIGH = 0.09, 0.91
@@ -113,14 +114,36 @@ def _top(seen: Observation, known: Factors) -> Peak:
 
 
 def fit(seen: Sequence[Observation]) -> Factors:
-    """The constants that *seen* call for."""
-    weight = {source: 1 / math.sqrt(count) for source, count in Counter(each.source for each in seen).items()}
+    """The constants that *seen* call for; each source weighs like the square root of its cases."""
+    counts = Counter(each.source for each in seen)
+    terms = [_term(each, 1 / math.sqrt(counts[each.source])) for each in seen]
+    return Factors(*minimise(terms, PRIORS))
 
+
+def _term(seen: Observation, weight: float) -> Term:
     def loss(values: Sequence[float]) -> float:
-        known = Factors(*values)
-        return sum(weight[each.source] * abs(math.log(predicted(each, known) / each.measured_bytes)) for each in seen)
+        return weight * abs(math.log(predicted(seen, Factors(*values)) / seen.measured_bytes))
 
-    return Factors(*minimise(loss, PRIORS))
+    return Term(loss, moved_by(seen))
+
+
+def moved_by(seen: Observation) -> frozenset[int]:
+    """Which constants, by position, can change what is predicted of *seen*."""
+    demand = seen.demands[-1]
+    outside, slack = seen.kind == "process", seen.kind != "allocated"
+    moves = {
+        "eager_logit_bytes": any(each.logits_per_token for each in seen.demands),
+        "kernel_logit_bytes": demand.cross_entropy is CrossEntropy.KERNEL,
+        "live_factor": True,
+        "sharded_live_factor": demand.sharded,
+        "eager_factor": demand.eager and not demand.recomputes,
+        "unreused_share": slack,
+        "step_unreused_share": slack,
+        "varying_growth": slack and demand.varying,
+        "context_bytes": outside,
+        "rank_bytes": outside and demand.several,
+    }
+    return frozenset(index for index, name in enumerate(Factors._fields) if moves[name])
 
 
 def left_out(seen: Sequence[Observation]) -> dict[str, Factors]:
@@ -135,7 +158,9 @@ def calibrate(seen: Sequence[Observation], as_of: str, digest: str) -> TrainingC
     others = left_out(seen)
     ratios = {id(each): each.measured_bytes / predicted(each, others[each.source]) for each in seen}
     fits: dict[str, Any] = {name: _fit_of(name, known, others, seen) for name in Factors._fields}
-    spreads: dict[str, Any] = {kind: _spread(seen, others, kind) for kind in ("allocated", "reserved", "process")}
+    even = [each for each in seen if not each.demands[0].varying or each.kind == "allocated"]
+    spreads: dict[str, Any] = {kind: _spread(even, others, kind) for kind in ("allocated", "reserved", "process")}
+    spreads["varying"] = _spread([each for each in seen if each.demands[0].varying], others, "reserved")
     return TrainingCalibration(
         as_of=as_of,
         cases_sha256=digest,
@@ -155,13 +180,12 @@ def calibrate(seen: Sequence[Observation], as_of: str, digest: str) -> TrainingC
 
 
 def _fit_of(name: str, known: Factors, others: dict[str, Factors], seen: Sequence[Observation]) -> Fit:
-    """A constant, its range over the fits, and the cases that it moves."""
-    value = getattr(known, name)
-    moved = known._replace(**{name: value * 1.1})
-    touched = [each for each in seen if predicted(each, moved) != predicted(each, known)]
+    """A constant, its range over the fits, and the cases that can move it."""
+    index = Factors._fields.index(name)
+    touched = [each for each in seen if index in moved_by(each)]
     range_ = [getattr(each, name) for each in others.values()]
     return Fit(
-        value=round(value, 4),
+        value=round(getattr(known, name), 4),
         low=round(min(range_), 4),
         high=round(max(range_), 4),
         cases=len(touched),
@@ -201,12 +225,14 @@ def _json(value: Any) -> str:
 
 
 def resolver() -> Resolve:
-    """Looks models up as requests do: by name in the bundled catalogue, or by the keys of their configuration."""
-    world = bundled()
+    """Looks models up in the bundled catalogue, or reads the keys of their configuration."""
+    bundled = bundled_models()
 
     def resolve(model: dict[str, Any]) -> tuple[Architecture, Checkpoint]:
-        reference = model["ref"] or ConfigModel(config=model["config"])
-        found = resolve_model(world, reference)
+        if model["ref"]:
+            row = bundled.models[model["ref"]]
+            return row.architecture, row.checkpoint
+        found = read_model(model["config"], bundled.dialects)
         return found.architecture, found.checkpoint
 
     return resolve

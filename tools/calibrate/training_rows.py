@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -75,6 +76,7 @@ def _fields(row: dict[str, Any], setup: dict[str, Any], data: int, pipeline: int
         "offload": [] if setup["offload"] in {None, "none"} else setup["offload"].split("+"),
         "sharding": setup["sharding"] if data > 1 else "none",
         "packing": _packing(setup),
+        "gradient_accumulation_steps": _accumulation(row["note"] or ""),
         "kernels": _kernels(setup),
     }
     if setup["method"] != "full":
@@ -94,6 +96,12 @@ def _packing(setup: dict[str, Any]) -> bool | None:
     (method_comparison/MetaMathQA/run.py), so that varying lengths leave no trace in its figures.
     """
     return False if setup["packing"] is False and setup["framework"] != "peft" else None
+
+
+def _accumulation(note: str) -> int | None:
+    """Micro-batches per step, where the note names them."""
+    stated = re.search(r"grad-accum (\d+)", note)
+    return int(stated[1]) if stated else None
 
 
 def _kernels(setup: dict[str, Any]) -> str | None:

@@ -96,7 +96,8 @@ def test_a_fused_loss_spares_the_logits() -> None:
 
 def test_a_job_that_only_the_allocators_slack_overfills_is_tight() -> None:
     """PyTorch gives cached blocks back before it fails, so such a job runs, and a notice says how."""
-    small = replace(A100_80, memory_bytes=round(21.2 * GIB))
+    wanted = _one(LLAMA_8B, on(A100_80), "lora").peaks.process.expected_bytes
+    small = replace(A100_80, memory_bytes=wanted - GIB // 8)
     found = _one(LLAMA_8B, on(small), "lora")
     assert found.verdict is Verdict.TIGHT
     assert found.per_gpu.total.expected_bytes <= found.budget_bytes

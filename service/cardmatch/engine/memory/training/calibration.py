@@ -45,7 +45,8 @@ class TrainingCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     activations of layers run op by op. `unreused_share`: of the smaller of loss and recomputation, what the allocator
     reserves besides because its blocks do not fit; `step_unreused_share` of both where the optimizer's step is the
     peak. `varying_growth`: how much more it reserves for logits where lengths vary. `context_bytes`: CUDA context and
-    library workspaces; `rank_bytes`: NCCL's buffers once there are several GPUs.
+    library workspaces; `rank_bytes`: NCCL's buffers once there are several GPUs. `varying` is the spread of what is
+    reserved where lengths vary.
     """
 
     as_of: str
@@ -63,4 +64,5 @@ class TrainingCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     allocated: Spread
     reserved: Spread
     process: Spread
+    varying: Spread
     residuals: tuple[Residual, ...] = ()

@@ -62,7 +62,7 @@ def verdict(tried: Tried, placement: Placement, calibration: TrainingCalibration
     top = tried.top
     squeezed = top.floor <= budget < top.process
     expected = budget if squeezed else round(top.process)
-    high = max(expected, _off(top, top.process, calibration.process.high_ratio))
+    high = max(expected, _off(top, top.process, _spread(tried.job, calibration.process, calibration).high_ratio))
     if squeezed:
         high = max(high, budget + 1)
     found = judge(
@@ -89,7 +89,9 @@ def placed(tried: Tried, placement: Placement, calibration: TrainingCalibration)
     job, mesh, top = tried.job, tried.mesh, tried.top
     basis = _basis(job, mesh)
     total = Band(
-        low_bytes=min(judged.expected, _off(top, top.process, calibration.process.low_ratio)),
+        low_bytes=min(
+            judged.expected, _off(top, top.process, _spread(job, calibration.process, calibration).low_ratio)
+        ),
         expected_bytes=judged.expected,
         high_bytes=judged.high,
         basis=basis,
@@ -107,7 +109,7 @@ def placed(tried: Tried, placement: Placement, calibration: TrainingCalibration)
         per_gpu=_per_gpu(next(each for each in phases if each.phase is top.moment), total),
         peaks=Peaks(
             allocated=_band(top, top.allocated, calibration.allocated, basis),
-            reserved=_band(top, top.reserved, calibration.reserved, basis),
+            reserved=_band(top, top.reserved, _spread(job, calibration.reserved, calibration), basis),
             process=total,
         ),
         phases=phases,
@@ -120,6 +122,11 @@ def placed(tried: Tried, placement: Placement, calibration: TrainingCalibration)
         schedule=schedule(job, mesh),
         notices=_notices(judged),
     )
+
+
+def _spread(job: TrainingJob, usual: Spread, calibration: TrainingCalibration) -> Spread:
+    """What the allocator reserves is less certain where it meets ever new lengths."""
+    return calibration.varying if job.varying else usual
 
 
 def _off(top: Peak, expected: float, ratio: float) -> int:

@@ -82,9 +82,8 @@ def _sorts(
         yield (Way(fields, placement) for fields in _smaller(job))
         yield (Way(fields, placement) for fields in _shorter(job))
     yield (Way(fields, placement) for fields in _method(job, Method.LORA))
-    yield (Way(fields, placement) for fields in _method(job, Method.QLORA))
+    yield _quantised(job, placement, index)
     yield _more_cards(job, placement, index)
-    yield _quantised_over_cards(job, placement, index)
     yield _other_cards(placement, index, alternatives)
     yield (Way(fields, placement) for fields in _offloads(job))
 
@@ -156,11 +155,13 @@ def _more_cards(job: TrainingJob, placement: Placement, index: int) -> Iterator[
             yield Way(fields | lean, where, cards)
 
 
-def _quantised_over_cards(job: TrainingJob, placement: Placement, index: int) -> Iterator[Way]:
-    """QLoRA sharded over cards: for models whose quantised weights are still too many for one."""
+def _quantised(job: TrainingJob, placement: Placement, index: int) -> Iterator[Way]:
+    """QLoRA here, else sharded over cards: for models whose quantised weights are still too many for one."""
     if job.quantised:
         return
-    *_, fields = [*_method(job, Method.QLORA)]
+    fields: Fields = {}
+    for fields in _method(job, Method.QLORA):
+        yield Way(fields, placement)
     if job.workload.sharding in {Sharding.NONE, Sharding.DDP}:
         fields = fields | {"sharding": Sharding.FSDP}
     for where, cards in _clusters(placement, index):
@@ -169,7 +170,7 @@ def _quantised_over_cards(job: TrainingJob, placement: Placement, index: int) ->
 
 def _everything(job: TrainingJob, placement: Placement, index: int) -> Iterator[Way]:
     """The last resort: QLoRA with every saving, over ever more cards, and ever shorter sequences."""
-    for way in _quantised_over_cards(job, placement, index):
+    for way in _quantised(job, placement, index):
         for shorter in _shorter(job):
             yield Way(way.fields | _lean(job) | shorter, way.where, way.cards)
 
