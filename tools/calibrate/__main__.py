@@ -1,6 +1,6 @@
-"""Fit the serving constants from truth cases and write them where the catalogue reads them.
+"""Fit the constants of serving and training from truth cases and write them where the catalogue reads them.
 
-    python -m tools.calibrate [--cases DIR]
+    python -m tools.calibrate [--cases DIR] [--only serving|training]
 
 Only the constants of the engines that these cases speak of are written; whatever else the file holds stays.
 """
@@ -15,14 +15,20 @@ from typing import Any
 import msgspec
 
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from tests.truth.cases import COMMITTED, Skipped, read_cases
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
+from tests.truth.families.training import TrainingFamily
+from tests.truth.families.training_request import Prepared as TrainingRow
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 from tests.truth.world import TruthWorld
+from tools.calibrate.training import calibrate as calibrate_training
+from tools.calibrate.training import written as training_written
 
-TARGET = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data/calibration/serving.json"
+DATA = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data/calibration"
+SERVING, TRAINING = DATA / "serving.json", DATA / "training.json"
 
 
 def fit(cases: Path, world: TruthWorld) -> MemoryCalibration:
@@ -37,6 +43,13 @@ def fit(cases: Path, world: TruthWorld) -> MemoryCalibration:
         llama_cpp=buffers.llama_cpp,
         as_of=dt.datetime.now(tz=dt.UTC).date().isoformat(),
     )
+
+
+def fit_training(cases: Path, world: TruthWorld) -> TrainingCalibration:
+    """The training constants; each source is left out of the fit that its residuals and the spreads come from."""
+    rows: list[TrainingRow] = _prepared(TrainingFamily(), cases, world)
+    seen = [each for row in rows for each in row.observations]
+    return calibrate_training(seen, dt.datetime.now(tz=dt.UTC).date().isoformat())
 
 
 def _prepared(family: Family, cases: Path, world: TruthWorld) -> list[Any]:
@@ -59,9 +72,15 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tools.calibrate", description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=Path, default=COMMITTED)
+    parser.add_argument("--only", choices=("serving", "training"), help="one of the two files")
     asked = parser.parse_args()
-    TARGET.write_text(written(fit(asked.cases, TruthWorld())), encoding="utf-8")
-    print(f"{TARGET}: written")
+    world = TruthWorld()
+    if asked.only != "training":
+        SERVING.write_text(written(fit(asked.cases, world)), encoding="utf-8")
+        print(f"{SERVING}: written")
+    if asked.only != "serving":
+        TRAINING.write_text(training_written(fit_training(asked.cases, world)), encoding="utf-8")
+        print(f"{TRAINING}: written")
 
 
 if __name__ == "__main__":

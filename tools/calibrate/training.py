@@ -1,39 +1,20 @@
-"""Fits the constants of training memory from measured peaks and writes them with their residuals.
-
-python -m tools.calibrate.training CASES_DIR [OUTPUT]
-"""
+"""Fits the constants of training memory from measured peaks; `tests/truth` turns cases into observations."""
 
 from __future__ import annotations
 
-import datetime as dt
-import hashlib
 import math
-import re
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from cardmatch.catalogue.bundled_models import bundled_models
-from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.memory.training.calibration import Fit, Residual, Spread, TrainingCalibration
-from cardmatch.engine.memory.training.demand import Demand, demands
+from cardmatch.engine.memory.training.demand import Demand
 from cardmatch.engine.memory.training.frameworks import CrossEntropy
-from cardmatch.engine.memory.training.mesh import mesh
 from cardmatch.engine.memory.training.peak import Factors, Peak, curves, peak
-from cardmatch.engine.memory.training.settle import settle
-from cardmatch.engine.models.architecture import Architecture
-from cardmatch.engine.models.checkpoint import Checkpoint
-from cardmatch.engine.models.model import read_model
 from cardmatch.engine.terms.units import GIB, MIB
 from tools.calibrate.robust import Term, minimise, quantile
-from tools.calibrate.training_rows import run, skipped
-
-OUTPUT = Path("service/cardmatch/catalogue/data/calibration/training.json")
-FAMILY = "training_memory.jsonl"
 
 PRIORS = Factors(
     eager_logit_bytes=14,  # logits 2, log-softmax 4, its gradient 4, the loss's 4
@@ -49,7 +30,8 @@ PRIORS = Factors(
 )
 LOW, HIGH = 0.09, 0.91
 """Quantiles of a band: four in five cases of a source that the fit has not seen, with a little to spare."""
-Resolve = Callable[[dict[str, Any]], tuple[Architecture, Checkpoint]]
+FEWEST, UNMEASURED = 10, 2.0
+"""A tenth percentile takes ten cases; with fewer a band is from half to twice of what comes on top of the states."""
 
 
 class Observation(NamedTuple):
@@ -62,44 +44,6 @@ class Observation(NamedTuple):
     demands: tuple[Demand, ...]
     tokens: float
     sequence_tokens: int
-
-
-def source_of(row: dict[str, Any]) -> str:
-    """Where a row comes from: its repository, so that rows of one author are left out together."""
-    match = re.match(r"https?://(github\.com/[^/]+/[^/]+|[^/]+)", row["source"])
-    return match[1] if match else row["source"]
-
-
-def observations(rows: Iterable[dict[str, Any]], resolve: Resolve) -> list[Observation]:
-    """Every peak that *rows* state: the measured one and, where the note gives it, nvidia-smi's beside it."""
-    found = []
-    for row in rows:
-        if row["exclude"] is not None or skipped(row):
-            continue
-        for kind, size in _peaks(row):
-            found.append(_observation(row, kind, size, resolve))
-    return found
-
-
-def _peaks(row: dict[str, Any]) -> Iterable[tuple[str, float]]:
-    measured = row["measured"]
-    if measured["peak_gib_per_gpu"] is not None:
-        yield measured["peak_kind"], measured["peak_gib_per_gpu"] * GIB
-    stated = re.search(r"nvidia-smi ([\d.]+) MiB; rank", row["note"] or "")
-    if stated:
-        yield "process", float(stated[1]) * MIB
-
-
-def _observation(row: dict[str, Any], kind: str, size: float, resolve: Resolve) -> Observation:
-    architecture, checkpoint = resolve(row["model"])
-    asked = run(row)
-    job, _ = settle(asked.workload, architecture, checkpoint)
-    spread = mesh(asked.workload, job.default_sharding, Placement(device=_ANY, count=asked.gpus, layout=asked.layout))
-    tokens = job.micro_batch * job.sequence_tokens / spread.context
-    return Observation(row["id"], source_of(row), kind, size, demands(job, spread), tokens, job.sequence_tokens)
-
-
-_ANY = Device(card=None, physical_bytes=0, memory_bytes=0, memory_low_bytes=0, memory_high_bytes=0)
 
 
 def predicted(seen: Observation, known: Factors) -> float:
@@ -139,43 +83,53 @@ def moved_by(seen: Observation) -> frozenset[int]:
         "eager_factor": demand.eager and not demand.recomputes,
         "unreused_share": slack,
         "step_unreused_share": slack,
-        "varying_growth": slack and demand.varying,
+        "varying_growth": slack and demand.grows,
         "context_bytes": outside,
         "rank_bytes": outside and demand.several,
     }
     return frozenset(index for index, name in enumerate(Factors._fields) if moves[name])
 
 
-def left_out(seen: Sequence[Observation]) -> dict[str, Factors]:
-    """For each source, the constants that the others call for, found from the priors: nothing leaks from the source."""
+def left_out(seen: Sequence[Observation], folds: int | None = None) -> dict[str, Factors]:
+    """For each source, the constants that others call for, found from the priors: nothing leaks from the source.
+
+    With *folds* sources are left out in that many lots, which is faster than one by one.
+    """
     sources = sorted({each.source for each in seen})
-    return {source: fit([each for each in seen if each.source != source]) for source in sources}
+    lots = [sources[start :: folds or len(sources)] for start in range(min(folds or len(sources), len(sources)))]
+    found: dict[str, Factors] = {}
+    for lot in lots:
+        known = fit([each for each in seen if each.source not in lot])
+        found |= dict.fromkeys(lot, known)
+    return found
 
 
-def calibrate(seen: Sequence[Observation], as_of: str, digest: str) -> TrainingCalibration:
+def calibrate(seen: Sequence[Observation], as_of: str, folds: int | None = None) -> TrainingCalibration:
     """The constants with their ranges, spreads and residuals."""
-    known = fit(seen)
-    others = left_out(seen)
-    ratios = {id(each): each.measured_bytes / predicted(each, others[each.source]) for each in seen}
+    known, others = fit(seen), left_out(seen, folds)
     fits: dict[str, Any] = {name: _fit_of(name, known, others, seen) for name in Factors._fields}
-    even = [each for each in seen if not each.demands[0].varying or each.kind == "allocated"]
-    spreads: dict[str, Any] = {kind: _spread(even, others, kind) for kind in ("allocated", "reserved", "process")}
-    spreads["varying"] = _spread([each for each in seen if each.demands[0].varying], others, "reserved")
-    return TrainingCalibration(
-        as_of=as_of,
-        cases_sha256=digest,
-        residuals=tuple(
-            Residual(
-                case=each.case,
-                source=each.source,
-                kind=each.kind,
-                ratio=round(each.measured_bytes / predicted(each, known), 4),
-                ratio_left_out=round(ratios[id(each)], 4),
-            )
-            for each in seen
-        ),
-        **fits,
-        **spreads,
+    varying = [each for each in seen if each.demands[-1].grows]
+    even = [each for each in seen if not each.demands[-1].grows]
+    alone = [each for each in even if not each.demands[0].several]
+    several = [each for each in even if each.demands[0].several]
+    spreads = {
+        "allocated": _spread(seen, others, "allocated"),
+        "reserved": _spread(even, others, "reserved"),
+        "process": _spread(alone, others, "process"),
+        "process_of_several": _spread(several, others, "process"),
+        "varying": _spread(varying, others, "reserved"),
+    }
+    residuals = tuple([_residual(each, known, others[each.source]) for each in seen])
+    return TrainingCalibration(as_of=as_of, residuals=residuals, **fits, **spreads)  # type: ignore[arg-type]
+
+
+def _residual(each: Observation, known: Factors, other: Factors) -> Residual:
+    return Residual(
+        case=each.case,
+        source=each.source,
+        kind=each.kind,
+        ratio=round(each.measured_bytes / predicted(each, known), 4),
+        ratio_left_out=round(each.measured_bytes / predicted(each, other), 4),
     )
 
 
@@ -200,55 +154,21 @@ def _spread(seen: Sequence[Observation], others: dict[str, Factors], kind: str) 
             known = others[each.source]
             resident = _top(each, known).resident
             found.append((each.measured_bytes - resident) / (predicted(each, known) - resident))
+    if len(found) < FEWEST:
+        return Spread(low_ratio=1 / UNMEASURED, high_ratio=UNMEASURED, cases=len(found))
     return Spread(
         low_ratio=round(quantile(found, LOW), 4), high_ratio=round(quantile(found, HIGH), 4), cases=len(found)
     )
 
 
-def read_rows(folder: Path) -> tuple[list[dict[str, Any]], str]:
-    """The rows of the family in *folder*, and the SHA-256 of their file."""
-    raw = (folder / FAMILY).read_bytes()
-    return [msgspec.json.decode(line) for line in raw.splitlines() if line.strip()], hashlib.sha256(raw).hexdigest()
-
-
-def written(found: TrainingCalibration) -> bytes:
+def written(found: TrainingCalibration) -> str:
     """*found* as JSON: constants one a line, residuals one a line."""
     body = msgspec.to_builtins(found)
     residuals = body.pop("residuals")
     lines = [f" {_json(name)}: {_json(value)}," for name, value in body.items()]
     rows = ",\n".join(f"  {_json(row)}" for row in residuals)
-    return "\n".join(["{", *lines, ' "residuals": [', rows, " ]", "}", ""]).encode()
+    return "\n".join(["{", *lines, ' "residuals": [', rows, " ]", "}", ""])
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def resolver() -> Resolve:
-    """Looks models up in the bundled catalogue, or reads the keys of their configuration."""
-    bundled = bundled_models()
-
-    def resolve(model: dict[str, Any]) -> tuple[Architecture, Checkpoint]:
-        if model["ref"]:
-            row = bundled.models[model["ref"]]
-            return row.architecture, row.checkpoint
-        found = read_model(model["config"], bundled.dialects)
-        return found.architecture, found.checkpoint
-
-    return resolve
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Fit the cases of a folder and write the constants."""
-    folder = Path(arguments[0])
-    output = Path(arguments[1]) if len(arguments) > 1 else OUTPUT
-    rows, digest = read_rows(folder)
-    found = calibrate(observations(rows, resolver()), dt.datetime.now(tz=dt.UTC).date().isoformat(), digest)
-    output.write_bytes(written(found))
-    for name in Factors._fields:
-        print(f"{name:22s} {getattr(found, name)}")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
+from tests.truth.families.training import TrainingFamily
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 
-FAMILIES: tuple[Family, ...] = (ServingFamily(), TransformersFamily(), LlamaCppFamily())
+FAMILIES: tuple[Family, ...] = (ServingFamily(), TransformersFamily(), LlamaCppFamily(), TrainingFamily())

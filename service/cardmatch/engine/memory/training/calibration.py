@@ -45,12 +45,11 @@ class TrainingCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     activations of layers run op by op. `unreused_share`: of the smaller of loss and recomputation, what the allocator
     reserves besides because its blocks do not fit; `step_unreused_share` of both where the optimizer's step is the
     peak. `varying_growth`: how much more it reserves for logits where lengths vary. `context_bytes`: CUDA context and
-    library workspaces; `rank_bytes`: NCCL's buffers once there are several GPUs. `varying` is the spread of what is
-    reserved where lengths vary.
+    library workspaces; `rank_bytes`: NCCL's buffers once there are several GPUs. `process_of_several` is
+    the spread on several GPUs, `varying` that of what is reserved where lengths vary.
     """
 
     as_of: str
-    cases_sha256: str
     eager_logit_bytes: Fit
     kernel_logit_bytes: Fit
     live_factor: Fit
@@ -64,5 +63,6 @@ class TrainingCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     allocated: Spread
     reserved: Spread
     process: Spread
+    process_of_several: Spread
     varying: Spread
     residuals: tuple[Residual, ...] = ()

@@ -44,6 +44,11 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     paged: bool
     several: bool
 
+    @property
+    def grows(self) -> bool:
+        """Whether logits of ever new lengths make the allocator reserve more."""
+        return self.varying and bool(self.logits_per_token or self.loss_per_token)
+
 
 def demands(job: TrainingJob, mesh: Mesh) -> tuple[Demand, ...]:
     """The demand of every stage that can be the fullest: the only one, or the first and the last."""

@@ -62,7 +62,7 @@ def verdict(tried: Tried, placement: Placement, calibration: TrainingCalibration
     top = tried.top
     squeezed = top.floor <= budget < top.process
     expected = budget if squeezed else round(top.process)
-    high = max(expected, _off(top, top.process, _spread(tried.job, calibration.process, calibration).high_ratio))
+    high = max(expected, band_of(tried, POOL, calibration).high_bytes)
     if squeezed:
         high = max(high, budget + 1)
     found = judge(
@@ -83,18 +83,29 @@ def verdict(tried: Tried, placement: Placement, calibration: TrainingCalibration
     return Judged(found, budget, expected, high, squeezed, host)
 
 
+def band_of(tried: Tried, kind: str, calibration: TrainingCalibration) -> Band:
+    """The band of one kind of peak (allocated, reserved, process), whatever card it runs on."""
+    spread = _spread(tried, kind, calibration)
+    expected: float = getattr(tried.top, kind)
+    resident = tried.top.resident
+    return Band(
+        low_bytes=round(resident + min(1.0, spread.low_ratio) * (expected - resident)),
+        expected_bytes=round(expected),
+        high_bytes=round(resident + max(1.0, spread.high_ratio) * (expected - resident)),
+        basis=_basis(tried.job, tried.mesh),
+    )
+
+
 def placed(tried: Tried, placement: Placement, calibration: TrainingCalibration) -> TrainingPlacement:
     """Everything that the answer says about *placement*, ways to fit left out."""
     judged = verdict(tried, placement, calibration)
     job, mesh, top = tried.job, tried.mesh, tried.top
-    basis = _basis(job, mesh)
+    process = band_of(tried, POOL, calibration)
     total = Band(
-        low_bytes=min(
-            judged.expected, _off(top, top.process, _spread(job, calibration.process, calibration).low_ratio)
-        ),
+        low_bytes=min(judged.expected, process.low_bytes),
         expected_bytes=judged.expected,
         high_bytes=judged.high,
-        basis=basis,
+        basis=process.basis,
     )
     phases = tuple(_phase(moment, tried) for moment in Moment)
     limit = max(job.sequence_tokens, job.architecture.maximum_context_tokens or job.sequence_tokens)
@@ -108,8 +119,8 @@ def placed(tried: Tried, placement: Placement, calibration: TrainingCalibration)
         bound_by=top.moment,
         per_gpu=_per_gpu(next(each for each in phases if each.phase is top.moment), total),
         peaks=Peaks(
-            allocated=_band(top, top.allocated, calibration.allocated, basis),
-            reserved=_band(top, top.reserved, _spread(job, calibration.reserved, calibration), basis),
+            allocated=band_of(tried, "allocated", calibration),
+            reserved=band_of(tried, "reserved", calibration),
             process=total,
         ),
         phases=phases,
@@ -124,23 +135,15 @@ def placed(tried: Tried, placement: Placement, calibration: TrainingCalibration)
     )
 
 
-def _spread(job: TrainingJob, usual: Spread, calibration: TrainingCalibration) -> Spread:
-    """What the allocator reserves is less certain where it meets ever new lengths."""
-    return calibration.varying if job.varying else usual
-
-
-def _off(top: Peak, expected: float, ratio: float) -> int:
-    """*expected* with *ratio* of what comes on top of the resident part."""
-    return round(top.resident + ratio * (expected - top.resident))
-
-
-def _band(top: Peak, expected: float, spread: Spread, basis: Basis) -> Band:
-    return Band(
-        low_bytes=_off(top, expected, min(1.0, spread.low_ratio)),
-        expected_bytes=round(expected),
-        high_bytes=_off(top, expected, max(1.0, spread.high_ratio)),
-        basis=basis,
-    )
+def _spread(tried: Tried, kind: str, calibration: TrainingCalibration) -> Spread:
+    """What is reserved is less certain where lengths vary, and where streams of several GPUs delay frees."""
+    if kind == "allocated":
+        return calibration.allocated
+    if tried.fullest.grows:
+        return calibration.varying
+    if kind == POOL and tried.fullest.several:
+        return calibration.process_of_several
+    return calibration.process if kind == POOL else calibration.reserved
 
 
 def _phase(moment: Moment, tried: Tried) -> Phase:
