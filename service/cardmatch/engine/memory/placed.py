@@ -109,6 +109,8 @@ def _per_gpu(job: ServingJob, reservation: Reservation, share: int) -> PerGpu:
 
 def _max_context(job: ServingJob, reservation: Reservation) -> int:
     """The longest request that every pool holds while nothing else runs."""
+    if reservation.max_context_tokens is not None:
+        return reservation.max_context_tokens
     tokens = job.longest_possible_tokens
     for pool in reservation.pools:
         cache = _cache_of(pool, reservation)

@@ -33,7 +33,8 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     `budget_bytes` what it may fill in all. `reserves` are the figures that the engine's own log will print, as a struct
     of the engine's module. `resident_cache_bytes` and `resident_state_bytes` are allocated whatever requests come
     (llama.cpp's slots); pools count them as fixed. `offloaded`: a part computes in RAM.
-    `noise_low_bytes` and `noise_high_bytes` are what runs of one setup differ by.
+    `noise_low_bytes` and `noise_high_bytes` are what runs of one setup differ by. `max_context_tokens` is given where
+    more than the cache grows with a request.
     """
 
     weights: Band
@@ -52,4 +53,5 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     copies: int = 1
     noise_low_bytes: int = 0
     noise_high_bytes: int = 0
+    max_context_tokens: int | None = None
     notices: tuple[Notice, ...] = ()

@@ -217,3 +217,14 @@ def test_parts_add_up_to_the_total() -> None:
     part = placed(LLAMA_8B, LlamaCpp(n_ctx=16384, draft=Draft.MTP)).per_gpu
     parts = part.weights_bytes + part.kv_cache_bytes + part.recurrent_state_bytes
     assert parts + part.activations_bytes + part.overhead_bytes == part.total.expected_bytes
+
+
+def test_the_longest_request_leaves_room_for_the_attention_matrix() -> None:
+    """Without flash attention the compute buffer grows by heads × micro-batch × 4 bytes a token; at the length that is
+    said to fit, the whole job does.
+    """
+    plainly = LlamaCpp(flash_attention=FlashAttention.OFF)
+    longest = placed(LLAMA_8B, plainly, gib=12).max_context_tokens
+    assert longest < placed(LLAMA_8B, LlamaCpp(), gib=12).max_context_tokens * 0.75
+    there = placed(LLAMA_8B, plainly, gib=12, context=longest)
+    assert 0 <= there.headroom_bytes < 200 * MIB

@@ -59,7 +59,7 @@ def buffers(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread
     """All buffers of *job*."""
     architecture = job.architecture
     graph = graph_of(architecture, settled.mla)
-    works = tuple(_work(job, options, settled, spread, gpu) for gpu in range(len(spread.gpu_bytes)))
+    works = tuple(work_of(job, options, settled, spread, gpu) for gpu in range(len(spread.gpu_bytes)))
     last = len(works) - 1 if spread.output_gpu is None else spread.output_gpu
     projector = _projector_bytes(job, spread) if options.mmproj else 0
     gpus = tuple(
@@ -81,7 +81,8 @@ def buffers(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread
     )
 
 
-def _work(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread, gpu: int) -> Work:
+def work_of(job: ServingJob, options: LlamaCpp, settled: Settled, spread: Spread, gpu: int) -> Work:
+    """What the GPU at position *gpu* computes beside the graph itself."""
     formats = job.kv_cache if isinstance(job.kv_cache, KvFormats) else KvFormats(k=job.kv_cache, v=job.kv_cache)
     held = len(spread.gpu_bytes)
     alone = not spread.offloaded and not options.override_tensors

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from typing import NamedTuple
+
+import msgspec
 
 from cardmatch.engine.memory.bands import fitted_band, sure
 from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
 from cardmatch.engine.memory.calibration import Fitted, LlamaCppCalibration, MemoryCalibration
-from cardmatch.engine.memory.engines.llama_cpp.buffers import Buffers, GpuBuffers, buffers
+from cardmatch.engine.memory.engines.llama_cpp.buffers import Buffers, GpuBuffers, buffers, work_of
 from cardmatch.engine.memory.engines.llama_cpp.cache import rows
+from cardmatch.engine.memory.engines.llama_cpp.compute import compute_bytes
 from cardmatch.engine.memory.engines.llama_cpp.eras import MlaEra
+from cardmatch.engine.memory.engines.llama_cpp.graph import graph_of
 from cardmatch.engine.memory.engines.llama_cpp.notices import notices
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.engines.llama_cpp.reserves import DeviceReserves, LlamaCppReserves
 from cardmatch.engine.memory.engines.llama_cpp.settled import PADDING, Settled, settle
-from cardmatch.engine.memory.engines.llama_cpp.spread import spread
+from cardmatch.engine.memory.engines.llama_cpp.spread import Spread, spread
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
@@ -27,43 +33,81 @@ from cardmatch.engine.terms.band import Band, add
 _GROWING = {CacheKind.FULL, CacheKind.CHUNKED, CacheKind.MLA, CacheKind.INDEXER}
 
 
+class Laid(NamedTuple):
+    """What a job and its options put on how many GPUs, whichever they are."""
+
+    settled: Settled
+    held: Spread
+    every: Buffers
+    fullest: GpuBuffers
+    cache: CacheLayout
+    resident: tuple[int, int]
+    reserves: LlamaCppReserves
+    compute_slope: int
+
+
 def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibration: MemoryCalibration) -> Reservation:
     """What llama.cpp with *options* reserves on the fullest GPU of *placement* for *job*.
 
     All buffers are allocated at start-up and nothing grows later; the budget is what is free on the GPU.
     """
-    settled = settle(options, job)
-    gpus = placement.layout.tensor * placement.layout.pipeline
-    pieces = parts(job.architecture, job.checkpoint)
-    held = spread(job, pieces, options, gpus, output_first=settled.era.output_first)
-    every = buffers(job, options, settled, held)
-    fullest = max(range(gpus), key=lambda gpu: every.gpus[gpu].total_bytes)
-    gpu = every.gpus[fullest]
-    fitted = calibration.llama_cpp
+    laid = lay(job, options, placement.layout.tensor * placement.layout.pipeline)
+    settled, gpu, fitted = laid.settled, laid.fullest, calibration.llama_cpp
     weights = sure(gpu.model_bytes + gpu.projector_bytes)
     compute = fitted_band(_spread_of(job, settled, fitted), gpu.compute_bytes)
-    activations = add(compute, sure(gpu.draft_bytes))
+    activations = add(compute, sure(gpu.draft_bytes)) if gpu.draft_bytes else compute
     overhead = fitted_band(fitted.context_bytes, 1)
-    cache = _growing(job, held.gpu_layers[fullest], settled)
-    resident = _resident(gpu, cache, job, options, settled)
     fixed = add(weights, activations, overhead)
     budget = placement.device.memory_bytes - placement.occupied_bytes
     return Reservation(
         weights=weights,
         activations=activations,
         overhead=overhead,
-        cache=cache,
-        pools=(_gpu_pool(fixed, sum(resident), budget), *_host_pool(every, placement)),
+        cache=laid.cache,
+        pools=(_gpu_pool(fixed, sum(laid.resident), budget), *_host_pool(laid.every, placement)),
         longest_tokens=settled.n_ctx if options.n_ctx else job.context_tokens,
         most_requests=settled.slots if options.n_parallel else max(settled.slots, job.concurrency),
         budget_bytes=budget,
-        reserves=_reserves(every, options, settled, len(job.architecture.layer_order)),
-        host_ram_bytes=every.host_bytes,
-        resident_cache_bytes=resident[0],
-        resident_state_bytes=resident[1],
-        offloaded=held.offloaded,
-        notices=notices(job, options, settled, held, placement, fixed.expected_bytes + gpu.caches.total_bytes),
+        reserves=laid.reserves,
+        host_ram_bytes=laid.every.host_bytes,
+        resident_cache_bytes=laid.resident[0],
+        resident_state_bytes=laid.resident[1],
+        offloaded=laid.held.offloaded,
+        max_context_tokens=_max_context(laid, job, budget - fixed.expected_bytes - sum(laid.resident)),
+        notices=notices(job, options, settled, laid.held, placement, fixed.expected_bytes + gpu.caches.total_bytes),
     )
+
+
+@functools.lru_cache(maxsize=128)
+def lay(job: ServingJob, options: LlamaCpp, gpus: int) -> Laid:
+    """Lay *job* out over *gpus*. Remembered, because every card of a request asks for the same."""
+    settled = settle(options, job)
+    pieces = parts(job.architecture, job.checkpoint)
+    held = spread(job, pieces, options, gpus, output_first=settled.era.output_first)
+    every = buffers(job, options, settled, held)
+    fullest = max(range(gpus), key=lambda gpu: every.gpus[gpu].total_bytes)
+    gpu = every.gpus[fullest]
+    cache = _growing(job, held.gpu_layers[fullest], settled)
+    longer = msgspec.structs.replace(settled, n_ctx=2 * settled.n_ctx, n_ctx_seq=2 * settled.n_ctx_seq)
+    graph = graph_of(job.architecture, settled.mla)
+    more = compute_bytes(graph, longer, work_of(job, options, longer, held, fullest))
+    return Laid(
+        settled=settled,
+        held=held,
+        every=every,
+        fullest=gpu,
+        cache=cache,
+        resident=_resident(gpu, cache, job, options, settled),
+        reserves=_reserves(every, options, settled, len(job.architecture.layer_order)),
+        compute_slope=max(0, more - gpu.compute_bytes) // settled.n_ctx,
+    )
+
+
+def _max_context(laid: Laid, job: ServingJob, free_bytes: int) -> int:
+    """The longest request that fits, the compute buffer growing with it."""
+    growing = (*laid.cache.terms, CacheTerm(bytes_per_token=laid.compute_slope))
+    reserved = laid.compute_slope * laid.settled.n_ctx
+    return CacheLayout(terms=growing).max_tokens(free_bytes + reserved, job.longest_possible_tokens)
 
 
 def _spread_of(job: ServingJob, settled: Settled, fitted: LlamaCppCalibration) -> Fitted:

@@ -7,6 +7,7 @@ token embedding stays on the host, a tied one is copied to where the output lies
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from itertools import accumulate
 
 import msgspec
@@ -94,13 +95,19 @@ def _layer_weights(
     """Bytes of all layers on each GPU and in RAM, and how many layers on GPUs have experts in RAM."""
     on_gpu: dict[int, float] = {}
     on_host, expert_layers = 0.0, 0
-    for layer, (group, gpu) in enumerate(zip(job.architecture.layer_order, owners, strict=True)):
-        for kind, size in per_layer.get(group, {}).items():
-            share = 1.0 if gpu is None else hosted.get((layer, kind), 0.0)
-            on_host += size * share
-            if gpu is not None:
-                on_gpu[gpu] = on_gpu.get(gpu, 0.0) + size * (1 - share)
-                expert_layers += kind is PartKind.EXPERTS and share > 0
+    whole = {group: sum(kinds.values()) for group, kinds in per_layer.items()}
+    for (group, gpu), layers in Counter(zip(job.architecture.layer_order, owners, strict=True)).items():
+        if gpu is None:
+            on_host += whole.get(group, 0.0) * layers
+        else:
+            on_gpu[gpu] = on_gpu.get(gpu, 0.0) + whole.get(group, 0.0) * layers
+    for (layer, kind), share in hosted.items():
+        gpu, group = owners[layer], job.architecture.layer_order[layer]
+        size = per_layer.get(group, {}).get(kind, 0.0) * share
+        if gpu is not None and size:
+            on_host += size
+            on_gpu[gpu] -= size
+            expert_layers += kind is PartKind.EXPERTS
     return on_gpu, on_host, expert_layers
 
 
@@ -128,7 +135,8 @@ def _hosted(job: ServingJob, options: LlamaCpp) -> dict[tuple[int, PartKind], fl
     """The share of each layer's parts that options keep in RAM."""
     layers = len(job.architecture.layer_order)
     shares = {
-        (layer, PartKind.EXPERTS): 1.0 for layer in range(layers if options.experts_on_host else options.n_cpu_moe)
+        (layer, PartKind.EXPERTS): 1.0
+        for layer in range(layers if options.experts_on_host else min(options.n_cpu_moe, layers))
     }
     patterns = [
         (compiled(override, f"/workload/engine/override_tensors/{index}/pattern"), override.to)
