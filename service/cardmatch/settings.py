@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -9,6 +10,8 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+
+from cardmatch.catalogue.shared.address import Address, BadAddress, TlsFiles, parse
 
 PREFIX = "CARDMATCH_"
 # Kubernetes sets these for a service called cardmatch in every pod of the namespace; they are not ours.
@@ -48,6 +51,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_slower_than_seconds: Annotated[
         float, Meta(ge=0, le=3600, description="A request that takes longer gets an access line; errors always do.")
     ] = 1.0
+    redis_url: Annotated[
+        str, Meta(description="Redis that holds the shared catalogue, see redis.md. Empty: the bundled one.")
+    ] = ""
+    redis_namespace: Annotated[
+        str,
+        Meta(pattern=r"^[A-Za-z0-9._:-]{1,64}$(?!\n)", description="What our keys in Redis begin with, in braces."),
+    ] = "cardmatch"
+    redis_poll_seconds: Annotated[
+        float,
+        Meta(ge=0.1, le=3600, description="Time between two looks for another snapshot; announcements come sooner."),
+    ] = 5.0
+    redis_ca_file: Annotated[
+        str, Meta(description="PEM file of the authorities to trust with TLS. Empty: the system's.")
+    ] = ""
+    redis_certificate_file: Annotated[
+        str, Meta(description="PEM file of our own certificate, where Redis asks for one.")
+    ] = ""
+    redis_key_file: Annotated[str, Meta(description="PEM file of its key. Empty: it lies with the certificate.")] = ""
 
 
 class BadSetting(Exception):  # noqa: N818 - it reads as a statement about the environment
@@ -60,10 +81,33 @@ def read(environ: Mapping[str, str]) -> Settings:
         name: environ[PREFIX + name.upper()] for name in Settings.__struct_fields__ if PREFIX + name.upper() in environ
     }
     try:
-        return msgspec.convert(given, Settings, strict=False)
+        chosen = msgspec.convert(given, Settings, strict=False)
     except msgspec.ValidationError as exc:
         what, _, path = str(exc).partition(" - at `$.")
         raise BadSetting(f"{PREFIX}{path.rstrip('`').upper()}: {what}") from exc
+    try:
+        redis_address(chosen)
+    except BadAddress as exc:
+        raise BadSetting(f"{PREFIX}REDIS_URL: {exc}") from None
+    for name in ("redis_ca_file", "redis_certificate_file", "redis_key_file"):
+        path = getattr(chosen, name)
+        if path and not pathlib.Path(path).is_file():
+            raise BadSetting(f"{PREFIX}{name.upper()}: no such file")
+    return chosen
+
+
+def redis_address(chosen: Settings) -> Address | None:
+    """Where Redis is, if anywhere. Raises BadAddress."""
+    return parse(chosen.redis_url) if chosen.redis_url else None
+
+
+def redis_tls(chosen: Settings) -> TlsFiles:
+    """What to trust there, and how to show who we are."""
+    return TlsFiles(
+        authorities=chosen.redis_ca_file or None,
+        certificate=chosen.redis_certificate_file or None,
+        key=chosen.redis_key_file or None,
+    )
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:

@@ -11,6 +11,7 @@ from cardmatch import __version__
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, catalogue_facts
 from cardmatch.answers.pages import snapshot_of
 from cardmatch.catalogue.feed import Feed
+from cardmatch.catalogue.shared.state import Sharing
 from cardmatch.catalogue.snapshot import SCHEMA
 from cardmatch.catalogue.world import World
 from cardmatch.engine.money.amounts import Day
@@ -46,6 +47,7 @@ class CatalogueAnswer(msgspec.Struct, frozen=True, kw_only=True):
     schema: Annotated[int, Meta(ge=1, le=10**6, description="Layout of the snapshot's rows.")]
     counts: Counts
     kept: Annotated[tuple[CatalogueFacts, ...], Meta(description="Versions that a request may pin, newest first.")]
+    shared: Annotated[Sharing, Meta(description="Where the current snapshot came from, and how Redis does.")]
     feeds: Annotated[tuple[Feed, ...], Meta(description="Freshness of each provider's offers.")]
     country_sources: Annotated[dict[str, str], Meta(description="Where the groups of countries were read.")]
     release: str
@@ -60,6 +62,7 @@ def show_catalogue(world: World, query: CatalogueQuery) -> CatalogueAnswer:
         schema=SCHEMA,
         counts=counts(shown),
         kept=tuple(catalogue_facts(each) for each in (world, *world.earlier)),
+        shared=world.shared,
         feeds=shown.feeds,
         country_sources=shown.country_sources,
         release=__version__,

@@ -16,6 +16,7 @@ from cardmatch.catalogue.feed import Feed
 from cardmatch.catalogue.models import ModelRow
 from cardmatch.catalogue.names.models import ModelIndex
 from cardmatch.catalogue.names.spelling import key
+from cardmatch.catalogue.shared.state import Sharing
 from cardmatch.catalogue.snapshot import Snapshot, decode, encode, version_of
 from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.models.config.dialects import Dialects
@@ -36,7 +37,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     `version` is the SHA-256 of the snapshot's canonical bytes, `as_of` the day of its newest fact. `card_names` maps
     spelling keys to ids, `families` the keys of families and architectures; `unlisted_cards` are keys of cards that
     exist but have no row. Everything that is listed stands in the order of its id. `earlier` are the versions before
-    this one that a request may still pin.
+    this one that a request may still pin, `shared` says where this one came from.
     """
 
     version: str
@@ -61,12 +62,15 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ownership: dict[str, Ownership]
     ownership_costs: OwnershipCosts
     earlier: tuple[World, ...] = ()
+    shared: Sharing = Sharing()
 
     @property
     def tag(self) -> str:
-        """A short name for everything that a listing may show: this version and the earlier ones that are kept."""
-        kept = "".join(world.version for world in self.earlier)
-        return self.version[:16] + (hashlib.sha256(kept.encode()).hexdigest()[:8] if kept else "")
+        """A short name for everything that a listing may show: this version, the earlier ones, how they came here."""
+        if not self.earlier and self.shared == Sharing():
+            return self.version[:16]
+        beside = msgspec.json.encode([[world.version for world in self.earlier], self.shared])
+        return self.version[:16] + hashlib.sha256(beside).hexdigest()[:8]
 
 
 def succeed(current: World, new: World, *, keep: int = KEPT) -> World:

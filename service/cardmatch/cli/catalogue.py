@@ -12,12 +12,14 @@ import msgspec
 from cardmatch.catalogue.diff import Difference, difference
 from cardmatch.catalogue.importers.merge import Limits
 from cardmatch.catalogue.importers.sources import Source, parse
-from cardmatch.catalogue.publishing import BUNDLED, open_snapshot
+from cardmatch.catalogue.publishing import BUNDLED
 from cardmatch.catalogue.snapshot import Snapshot, SnapshotError, encode, version_of
-from cardmatch.cli import refresh
+from cardmatch.cli import places, refresh
 from cardmatch.cli.output import BAD_INPUT, table
+from cardmatch.settings import BadSetting
 
 _LISTED = 30
+_PLACE = "a file, bundled, redis, or redis:VERSION for an earlier one that Redis keeps"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     refreshing = actions.add_parser("refresh", help="bring prices in from one or several sources")
     refreshing.add_argument("--from", dest="sources", action="append", type=_source, required=True, metavar="SOURCE")
     _reading(refreshing)
-    refreshing.add_argument("--base", default=BUNDLED, metavar="FILE", help="snapshot to refresh (default: bundled)")
-    refreshing.add_argument("--output", type=pathlib.Path, metavar="FILE", help="where to write the new snapshot")
+    usual = "redis where CARDMATCH_REDIS_URL is set"
+    refreshing.add_argument("--base", metavar="PLACE", help=f"snapshot to refresh (default: {usual}, else bundled)")
+    refreshing.add_argument("--output", metavar="PLACE", help=f"where the new snapshot goes: a file, redis ({usual})")
     refreshing.add_argument("--report", type=pathlib.Path, metavar="FILE", help="every row left out, one JSON a line")
     limits = Limits()
     for name, help_ in (("provider_loss", "of one provider's offers"), ("total_loss", "of all offers")):
@@ -42,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     validating.add_argument("sources", nargs="+", type=_source, metavar="SOURCE")
     _reading(validating)
     showing = actions.add_parser("show", help="what a snapshot holds, and how old its prices are")
-    showing.add_argument("snapshot", nargs="?", default=BUNDLED, metavar="FILE")
+    showing.add_argument("snapshot", nargs="?", metavar="PLACE", help=_PLACE)
     showing.add_argument("--json", action="store_true", help="print the feeds as JSON")
     comparing = actions.add_parser("diff", help="offers that came, went or changed their price")
-    comparing.add_argument("before", metavar="FILE", help="a snapshot, or: bundled")
-    comparing.add_argument("after", metavar="FILE")
+    comparing.add_argument("before", metavar="PLACE", help=_PLACE)
+    comparing.add_argument("after", metavar="PLACE")
     comparing.add_argument("--json", action="store_true", help="print the whole difference")
 
 
@@ -58,9 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.action == "validate":
             return refresh.validate(arguments)
         if arguments.action == "show":
-            return _show(open_snapshot(arguments.snapshot), as_json=arguments.json)
-        return _diff(open_snapshot(arguments.before), open_snapshot(arguments.after), as_json=arguments.json)
-    except (SnapshotError, OSError) as problem:
+            place = places.usual(arguments.snapshot, BUNDLED)
+            return _show(places.open_place(place), as_json=arguments.json)
+        before, after = places.open_place(arguments.before), places.open_place(arguments.after)
+        return _diff(before, after, as_json=arguments.json)
+    except (SnapshotError, BadSetting, OSError) as problem:
         print(f"cardmatch: {problem}", file=sys.stderr)
         return BAD_INPUT
 

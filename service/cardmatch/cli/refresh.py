@@ -17,16 +17,30 @@ from cardmatch.catalogue.importers.merge import Limits
 from cardmatch.catalogue.importers.refresh import Plan, Refreshed, Row, Track, refresh, untracked
 from cardmatch.catalogue.importers.report import HARMLESS, RefreshOutcome, Report, rejected, summary
 from cardmatch.catalogue.importers.sources import Circumstances
-from cardmatch.catalogue.publishing import open_snapshot, publish
+from cardmatch.catalogue.publishing import BUNDLED
+from cardmatch.catalogue.shared.standing import Overtaken, Standing, Unreachable
+from cardmatch.catalogue.snapshot import Snapshot
+from cardmatch.cli import places
 
 # What a CronJob sees. 0: published, or nothing to publish. docs/catalogue.md describes each.
-REFUSED, FELL_SHORT, UNREADABLE, NOT_PUBLISHED = 3, 4, 5, 6
+REFUSED, FELL_SHORT, UNREADABLE, NOT_PUBLISHED, OVERTAKEN = 3, 4, 5, 6, 7
 _EXAMPLES = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Refresh, write the snapshot where one was asked for, and report. Raises SnapshotError or OSError for the base."""
+    """Refresh, publish the snapshot or write it where asked to, and report.
+
+    Raises SnapshotError or OSError for the base, BadSetting.
+    """
     began = time.monotonic()
+    base, output = places.usual(arguments.base, BUNDLED), places.usual(arguments.output, None)
+    try:
+        # Before anything else is read: what comes between now and the publish must not be lost.
+        standing = places.look() if places.REDIS in {base, output} else None
+        before = places.open_place(base, standing)
+    except Unreachable as problem:
+        print(f"cardmatch: {problem}", file=sys.stderr)
+        return NOT_PUBLISHED
     plan = Plan(
         sources=tuple(arguments.sources),
         circumstances=_circumstances(arguments),
@@ -34,18 +48,27 @@ def run(arguments: argparse.Namespace) -> int:
         complete=arguments.complete,
         force=arguments.force,
     )
-    done = refresh(open_snapshot(arguments.base), plan, _track())
+    done = refresh(before, plan, _track())
     if arguments.report is not None:
         arguments.report.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in done.report.rejections))
     status = _status(done.report, strict=arguments.strict)
-    if arguments.output is not None and status in {0, FELL_SHORT}:
-        try:
-            publish(done.snapshot, arguments.output)
-        except OSError as problem:
-            print(f"cardmatch: not published: {problem}", file=sys.stderr)
-            status = NOT_PUBLISHED
+    if output is not None and status in {0, FELL_SHORT}:
+        status = _publish(done.snapshot, output, standing) or status
     _print(done, time.monotonic() - began, whole=arguments.json)
     return status
+
+
+def _publish(snapshot: Snapshot, output: str, standing: Standing | None) -> int:
+    """0, or the exit status that says why not."""
+    try:
+        places.put(snapshot, output, standing)
+    except OSError as problem:
+        print(f"cardmatch: not published: {problem}", file=sys.stderr)
+        return NOT_PUBLISHED
+    except Overtaken:
+        print("cardmatch: not published: somebody else published in the meantime; run it again", file=sys.stderr)
+        return OVERTAKEN
+    return 0
 
 
 def validate(arguments: argparse.Namespace) -> int:
