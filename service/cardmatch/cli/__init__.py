@@ -12,6 +12,7 @@ from cardmatch import __version__
 # Each has its module here, with `add_arguments(parser)` and `run(arguments)`, which returns the exit status.
 COMMANDS = {
     "catalogue": "refresh, check, show and compare prices",
+    "compare-log": "an engine's log beside what is predicted",
     "cost": "what does it cost?",
     "estimate": "does it fit?",
     "serve": "answer over HTTP",
@@ -27,7 +28,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, help_ in COMMANDS.items():
         command = commands.add_parser(name, help=help_, description=help_.capitalize())
         if name in given:  # its arguments, and the rooms it needs, only for the command that runs
-            importlib.import_module(f"cardmatch.cli.{name}").add_arguments(command)
+            importlib.import_module(_module(name)).add_arguments(command)
     arguments = parser.parse_args(given)
-    status: int = importlib.import_module(f"cardmatch.cli.{arguments.command}").run(arguments)
+    status: int = importlib.import_module(_module(arguments.command)).run(arguments)
     return status
+
+
+def _module(command: str) -> str:
+    return f"cardmatch.cli.{command.replace('-', '_')}"

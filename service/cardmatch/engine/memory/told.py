@@ -65,4 +65,4 @@ def _tried(change: Change, started: Told, job: ServingJob, calibration: MemoryCa
     where = arranged(engine, started.placements[0])
     placed = place(job, where, reserve(job, engine, where, calibration))
     verdict = Verdict.TIGHT if placed.verdict is Verdict.DOES_NOT_FIT else placed.verdict
-    return WayToFit(changes=(change,), verdict=verdict, headroom_bytes=placed.headroom_bytes)
+    return WayToFit(changes=(change,), verdict=verdict, headroom_bytes=max(0, placed.headroom_bytes))

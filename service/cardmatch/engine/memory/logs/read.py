@@ -17,9 +17,13 @@ _READERS: tuple[tuple[tuple[str, ...], Callable[[str], Logged]], ...] = (
 
 
 def read_log(text: str, pointer: str = "/workload/engine_log") -> Logged:
-    """What *text* says, by the engine whose words it uses most. Raises Invalid at *pointer* where it is no log."""
-    best = max(_READERS, key=lambda reader: sum(text.count(mark) for mark in reader[0]))
-    logged = best[1](text)
-    if not logged.figures and logged.error is None:
-        raise Invalid(Fault(code=FaultCode.LOG_NOT_READ, pointer=pointer))
-    return logged
+    """What *text* says, by the engine whose words it uses most and that finds a figure in it.
+
+    Raises Invalid at *pointer* where it is no log.
+    """
+    likely = sorted(_READERS, key=lambda reader: -sum(text.count(mark) for mark in reader[0]))
+    for _, reader in likely:
+        logged = reader(text)
+        if logged.figures or logged.error is not None:
+            return logged
+    raise Invalid(Fault(code=FaultCode.LOG_NOT_READ, pointer=pointer))

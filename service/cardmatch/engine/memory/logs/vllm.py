@@ -12,7 +12,7 @@ from cardmatch.engine.memory.logs.scan import Line, figures, first, number, size
 from cardmatch.engine.terms.units import GIB
 
 _N = r"([\d.,]*\d)"
-MARKS = ("vllm", "KV cache size:", "Model loading took", "gpu_memory_utilization")
+MARKS = ("vllm", "EngineCore", "LLM engine (v", "KV cache is needed", "Model loading took", "gpu_memory_utilization")
 LINES = (
     Line("model_bytes", re.compile(rf"[Mm]odel loading took {_N} ?Gi?B"), GIB),
     Line("model_bytes", re.compile(rf"Loading model weights took {_N} ?GB"), GIB),
