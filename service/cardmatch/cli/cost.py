@@ -15,6 +15,7 @@ from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
 from cardmatch.cli.options import GRAMMAR, option
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
+from cardmatch.engine.money.answer import HoursOfWork
 from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.cost_summary import each_in_words
@@ -125,5 +126,5 @@ def _money(numbers: Numerals, usd: float | None) -> str:
     return "–" if usd is None else numbers.fixed(usd, 2)
 
 
-def _hours(numbers: Numerals, hours: Any) -> str:
+def _hours(numbers: Numerals, hours: HoursOfWork | None) -> str:
     return "–" if hours is None else numbers.brief(hours.billed_hours, 2)

@@ -16,7 +16,7 @@ from cardmatch.engine.money.spot import (
     overhead_share,
     young_interval_hours,
 )
-from tests.engine.money.asking import ask, job, lines, only, option, refused
+from tests.engine.money.asking import ask, job, lines, offer, only, option, refused
 
 # An interruption every ten hours, a minute to save, five to come back.
 TEN_HOURLY = Spot(interruptions_per_hour=0.1, checkpoint_seconds=60, restart_seconds=300)
@@ -99,6 +99,18 @@ def test_thrashing_is_said() -> None:
         notice.code.value for notice in only(ask({"options": [_spot_option() | {"spot": spot}], "work": job()})).notices
     ]
     assert codes == ["spot_thrashes"]
+
+
+def test_an_offer_may_be_interruptible_only() -> None:
+    """Rented on demand it is refused; as spot it has a cost and nothing to compare it with."""
+    row = offer(usd_per_hour=None, spot_usd_per_hour=8.0)
+    price = {"kind": "offer", "offer": row["id"]}
+    fault = refused({"options": [option(price=price)], "work": job()}, offers=(row,))
+    assert (fault.pointer, fault.code.value) == ("/options/0/rent", "only_spot")
+    costed = only(ask({"options": [option(price=price, rent="spot", spot=AS_ASKED)], "work": job()}, offers=(row,)))
+    assert lines(costed)["work"] == pytest.approx(8)
+    assert costed.break_even.spot is not None
+    assert costed.break_even.spot.cheaper is None
 
 
 def test_spot_needs_a_price_and_figures() -> None:

@@ -125,7 +125,7 @@ class SpotFigures(msgspec.Struct, frozen=True, kw_only=True):
     overhead_share: Ratio
     expected_interruptions: Ratio
     expected_usd: Dollars
-    cheaper: bool
+    cheaper: Annotated[bool | None, Meta(description="Than on demand; null where no such price is known.")]
     break_even_interruptions_per_hour: Ratio | None
 
 

@@ -69,9 +69,12 @@ def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
     if figures is None or price is None:
         return None
     plan = setting.plan
-    interruptible = msgspec.structs.replace(plan, usd_per_hour=price, spot=figures, committed_hours=0.0)
-    at_will = msgspec.structs.replace(plan, usd_per_hour=on_demand_price, spot=None, committed_hours=0.0)
-    spot_bill, at_will_usd = bill(interruptible), bill(at_will).total_usd
+    spot_bill = bill(msgspec.structs.replace(plan, usd_per_hour=price, spot=figures, committed_hours=0.0))
+    cheaper, bearable = None, None
+    if on_demand_price is not None:
+        at_will = msgspec.structs.replace(plan, usd_per_hour=on_demand_price, spot=None, committed_hours=0.0)
+        cheaper = spot_bill.total_usd < bill(at_will).total_usd
+        bearable = break_even_interruptions(figures, plan.instances, price, on_demand_price)
     share = restart_share if plan.service else overhead_share
     interval = interval_hours(figures, plan.instances)
     running = spot_bill.hours.work + spot_bill.hours.interrupted + (spot_bill.hours.idle if plan.service else 0.0)
@@ -81,21 +84,21 @@ def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
         overhead_share=share(figures, plan.instances),
         expected_interruptions=min(figures.interruptions_per_hour * plan.instances * running, MOST_RATIO),
         expected_usd=min(spot_bill.total_usd, MOST_DOLLARS),
-        cheaper=spot_bill.total_usd < at_will_usd,
-        break_even_interruptions_per_hour=break_even_interruptions(figures, plan.instances, price, on_demand_price),
+        cheaper=cheaper,
+        break_even_interruptions_per_hour=bearable,
     )
 
 
 def _reserved(setting: Setting) -> ReservedFigures | None:
     """A commitment costs the same as renting at will when the term is used for price over price of its hours."""
-    reserved, plan = setting.option.reserved, setting.plan
-    if reserved is None or setting.owned is not None:
+    reserved, plan, at_will_price = setting.option.reserved, setting.plan, setting.quote.usd_per_hour
+    if reserved is None or at_will_price is None or setting.owned is not None:
         return None
     at_will = msgspec.structs.replace(plan, committed_hours=0.0)
     term = plan.month_hours * (1 if plan.service else reserved.months)
     used = plan.service_hours if plan.service else bill(at_will).hours.billed
     expected = min(used / term, 1.0)
-    share = _ratio(reserved.usd_per_hour, setting.quote.usd_per_hour)
+    share = _ratio(reserved.usd_per_hour, at_will_price)
     return ReservedFigures(utilisation=share, expected_utilisation=expected, pays=expected > share)
 
 

@@ -128,6 +128,8 @@ def _usd_per_hour(option: Option, quote: Quote, owned: OwnedHour | None) -> floa
         if quote.spot_usd_per_hour is None:
             raise refusal(FaultCode.SPOT_PRICE_UNKNOWN, "/rent")
         return quote.spot_usd_per_hour
+    if quote.usd_per_hour is None:
+        raise refusal(FaultCode.ONLY_SPOT, "/rent")
     return quote.usd_per_hour
 
 

@@ -36,11 +36,12 @@ _BOTTOM = {PriceKind.MARKET_LOW, PriceKind.FLOOR}
 class Quote(msgspec.Struct, frozen=True):
     """Dollars an hour of one instance; `down` and `up` are how far the price may be off, as shares of it.
 
-    `gpus_per_instance` is null where the instance has as many GPUs as the option asks for.
+    `usd_per_hour` is null where a machine is only rented interruptibly, `gpus_per_instance` where the instance has as
+    many GPUs as the option asks for.
     """
 
     kind: str
-    usd_per_hour: float
+    usd_per_hour: float | None
     spot_usd_per_hour: float | None
     gpus_per_instance: int | None
     offer: Offer | None
@@ -112,12 +113,12 @@ def _check_effective(offer: Offer, on: dt.date) -> None:
     raise refusal(FaultCode.OFFER_NOT_YET_VALID, "/offer", name=offer.id, **days)
 
 
-def _usd_per_hour(offer: Offer, currency: Currency | None, hours_per_month: float) -> float:
-    """The published dollars, or the native price at the caller's rate, which goes first."""
+def _usd_per_hour(offer: Offer, currency: Currency | None, hours_per_month: float) -> float | None:
+    """The published dollars, or the native price at the caller's rate, which goes first; null where spot is all."""
     native = offer.price_native
     if currency is not None and native is not None and native.currency in {None, currency.code}:
         return native.amount * currency.usd / (hours_per_month if native.unit is PriceUnit.MONTH else 1.0)
-    if offer.usd_per_hour is not None:
+    if offer.usd_per_hour is not None or offer.spot_usd_per_hour is not None:
         return offer.usd_per_hour
     if native is not None and native.currency is not None:
         raise refusal(FaultCode.OFFER_IN_OTHER_CURRENCY, "/currency", name=offer.id, currency=native.currency)

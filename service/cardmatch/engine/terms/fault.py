@@ -88,6 +88,7 @@ class FaultCode(StrEnum):
     OFFER_WITHOUT_PRICE = "offer_without_price"  # name
     OFFER_IN_OTHER_CURRENCY = "offer_in_other_currency"  # name, currency
     OFFER_OF_OTHER_CARD = "offer_of_other_card"  # name, card that was named, known: what the offer may be
+    ONLY_SPOT = "only_spot"  # no param: the offer has no price on demand
     SPOT_PRICE_UNKNOWN = "spot_price_unknown"  # no param
     PURCHASE_PRICE_UNKNOWN = "purchase_price_unknown"  # no param
     PURCHASE_POWER_UNKNOWN = "purchase_power_unknown"  # no param
