@@ -100,7 +100,7 @@ def _head(keys: Keys, family: Family, shape: Shape) -> int:
         return 0
     if name.endswith("PreTraining"):
         return pooler + hidden * hidden + 3 * hidden + shape.vocabulary + 2 * hidden + 2
-    if name.endswith(("MaskedLM", "LMHeadModel")):
+    if name.endswith(("MaskedLM", "LMHeadModel", "CausalLM")):
         return hidden * hidden + 3 * hidden + shape.vocabulary
     labels = _labels(keys)
     if name.endswith("SequenceClassification"):

@@ -33,7 +33,7 @@ def read_t5(keys: Keys, family: Family) -> Architecture:
     """T5 in its first, gated and encoder-only forms. Raises Invalid."""
     shape = read_shape(keys, family)
     hidden = shape.hidden
-    gated = keys.flag("is_gated_act") or "gated" in keys.text("feed_forward_proj")
+    gated = keys.flag("is_gated_act", "gated" in keys.text("feed_forward_proj"))
     dense = Dense(width=keys.size("intermediate_size", high=MOST_WIDTH), gated=gated)
     buckets = keys.size("relative_attention_num_buckets", 32, high=1 << 16)
     own = Attention(query_heads=shape.heads, kv_heads=shape.heads, head_size=shape.head_size)

@@ -122,9 +122,10 @@ def _with_feed_forward(mixer: AnyBlock, small: int, mixture: Mixture | None, wid
 
 
 def _delta(keys: Keys, layers: int) -> _Delta:
+    """Sizes and layout from `linear_attn_config`, or from the flat keys that transformers 5 writes."""
     config = keys.within("linear_attn_config")
     if config is None:
-        keys.missing("linear_attn_config")
+        return _flat_delta(keys, layers)
     found = config.array("full_attn_layers")
     if found is None:
         config.missing("full_attn_layers")
@@ -134,18 +135,39 @@ def _delta(keys: Keys, layers: int) -> _Delta:
     if linear and len(set(linear) | set(full)) != layers:
         expected = layers - len(set(full))
         contradiction(config.at("kda_layers"), value=len(set(linear)), expected=expected, other=pointer)
-    heads = config.size("num_heads", high=MOST_HEADS)
-    size = config.size("head_dim", high=MOST_HEAD_SIZE)
-    block = LinearAttention(
+    block = _block(
+        heads=config.size("num_heads", high=MOST_HEADS),
+        size=config.size("head_dim", high=MOST_HEAD_SIZE),
+        taps=config.size("short_conv_kernel_size", 4, high=64),
+        full_rank=config.flag("use_full_rank_gate", keys.flag("use_full_rank_gate")),
+    )
+    return _Delta(block=block, full=frozenset(full))
+
+
+def _flat_delta(keys: Keys, layers: int) -> _Delta:
+    kinds = read_layer_types(keys, layers, ("full_attention", "linear_attention"))
+    if kinds is None:
+        keys.missing("linear_attn_config")
+    block = _block(
+        heads=keys.size("linear_num_heads", high=MOST_HEADS),
+        size=keys.size("linear_head_dim", high=MOST_HEAD_SIZE),
+        taps=keys.size("linear_conv_kernel_dim", 4, high=64),
+        full_rank=keys.flag("use_full_rank_gate"),
+    )
+    full = (layer + 1 for layer, kind in enumerate(kinds) if kind == "full_attention")
+    return _Delta(block=block, full=frozenset(full))
+
+
+def _block(*, heads: int, size: int, taps: int, full_rank: bool) -> LinearAttention:
+    return LinearAttention(
         variant=LinearKind.KDA,
         key_heads=heads,
         value_heads=heads,
         key_head_size=size,
         value_head_size=size,
-        convolution_width=config.size("short_conv_kernel_size", 4, high=64),
-        full_rank_gate=config.flag("use_full_rank_gate", keys.flag("use_full_rank_gate")),
+        convolution_width=taps,
+        full_rank_gate=full_rank,
     )
-    return _Delta(block=block, full=frozenset(full))
 
 
 def _delta_small(block: LinearAttention) -> int:

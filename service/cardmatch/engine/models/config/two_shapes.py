@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from cardmatch.engine.models.architecture import (
@@ -51,7 +53,8 @@ def read_two_shapes(keys: Keys, family: Family) -> Architecture:
     windows = _windows(keys, family, shape.layers)
     facts = _facts(keys, family, shape, mixture)
     sparse = mixture.sparse if mixture else (False,) * shape.layers
-    groups, order = stack(zip(windows, sparse, strict=True), lambda key: _layer(facts, *key))
+    indexed = _indexed(keys, sparse, shape.layers) if facts.indexer else (False,) * shape.layers
+    groups, order = stack(zip(windows, sparse, indexed, strict=True), lambda key: _layer(facts, *key))
     return Architecture(
         family=keys.text("model_type", "unknown"),
         hidden_size=shape.hidden,
@@ -119,10 +122,20 @@ def _sliding(keys: Keys, full: Attention) -> Attention:
     )
 
 
-def _layer(facts: _Facts, window: int | None, sparse: bool) -> LayerGroup:  # noqa: FBT001 - unpacked from the stack's key
+def _indexed(keys: Keys, sparse: Sequence[bool], layers: int) -> Sequence[bool]:
+    """Which layers pick blocks with an indexer: those that are listed as sparse, else those with experts."""
+    found = keys.array("layer_types", length=layers)
+    if found is not None:
+        return [kind == "minimax_m3_sparse" for kind in found[1]]
+    config = keys.within("sparse_attention_config")
+    marks = config.integers("sparse_attention_freq", low=0, high=1, length=layers) if config else None
+    return sparse if marks is None else [bool(mark) for mark in marks]
+
+
+def _layer(facts: _Facts, window: int | None, sparse: bool, indexed: bool) -> LayerGroup:  # noqa: FBT001 - the stack's key
     attention = facts.full if window is None else msgspec.structs.replace(facts.sliding, window_tokens=window)
     small = 2 * facts.hidden + (facts.full_small if window is None else facts.sliding_small)
-    indexer = facts.indexer if sparse else None
+    indexer = facts.indexer if indexed else None
     if indexer:
         attention = msgspec.structs.replace(attention, indexer=indexer)
         small += 2 * indexer.head_size

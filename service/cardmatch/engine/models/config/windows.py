@@ -35,6 +35,8 @@ def read_layer_types(keys: Keys, layers: int, allowed: tuple[str, ...]) -> list[
         if not isinstance(item, str):
             wrong_type(item, f"{pointer}/{index}", "string")
         kind = LAYER_TYPES.get(item, item)
+        if kind == "linear_attention" and kind not in allowed:  # transformers 5 calls every recurrent layer so
+            kind = next((each for each in allowed if each in {"mamba", "conv"}), kind)
         if kind not in allowed:
             wrong_value(item, f"{pointer}/{index}", allowed)
         kinds.append(kind)
