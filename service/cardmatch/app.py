@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import AsyncIterator
 
@@ -30,9 +31,10 @@ def create_app() -> Door:
     world = bundled()
     redis = settings.redis_address(chosen)
     log.info("service.starting", release=__version__, catalogue=world.version, as_of=world.as_of, redis=redis)
-    if redis is None:
-        return build(OPERATIONS, bundled, chosen)
-    return _following(world, redis, chosen)
+    door = build(OPERATIONS, bundled, chosen) if redis is None else _following(world, redis, chosen)
+    gc.collect()
+    gc.freeze()  # what is here stays: looking through it for garbage would stop answers for a tenth of a second
+    return door
 
 
 def _following(world: World, redis: Address, chosen: Settings) -> Door:
