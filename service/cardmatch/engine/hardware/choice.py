@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from cardmatch.engine.hardware.layout import Layout
-from cardmatch.engine.terms.units import GIB, Bytes
+from cardmatch.engine.terms.units import GIB, GivenBytes
 
 DeviceBytes = Annotated[int, Meta(ge=GIB, le=1 << 42, description="Bytes of one GPU; 1 GiB to 4 TiB.")]
 GigabytesPerSecond = Annotated[float, Meta(gt=0, le=100_000)]
@@ -41,5 +41,5 @@ class CardChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     layout: Layout | None = None
     mig: Annotated[str, Meta(min_length=1, max_length=24, examples=["3g.40gb"])] | None = None
     link: Link | None = None
-    occupied_bytes: Annotated[Bytes, Meta(description="What other processes hold on each GPU.")] = 0
-    host_ram_bytes: Annotated[Bytes, Meta(description="The machine's memory, where it is known.")] | None = None
+    occupied_bytes: Annotated[GivenBytes, Meta(description="What other processes hold on each GPU.")] = 0
+    host_ram_bytes: Annotated[GivenBytes, Meta(description="The machine's memory, where it is known.")] | None = None

@@ -12,6 +12,9 @@ GIB = 1 << 30
 GB = 10**9
 
 Bytes = Annotated[int, Meta(ge=0, le=1 << 60, description="Bytes.")]
+GivenBytes = Annotated[
+    int, Meta(ge=0, le=1 << 48, description="Bytes; at most 256 TiB, so that no sum of them overflows.")
+]
 SignedBytes = Annotated[int, Meta(ge=-(1 << 60), le=1 << 60, description="Bytes; negative where something is missing.")]
 Parameters = Annotated[int, Meta(ge=0, le=10**15, description="Number of parameters.")]
 Tokens = Annotated[int, Meta(ge=1, le=10**9, description="Tokens.")]

@@ -15,7 +15,7 @@ from msgspec import Meta
 from cardmatch.engine.memory.engines.command_line import CommandLine
 from cardmatch.engine.memory.engines.llama_cpp.eras import CURRENT_BUILD, MlaEra
 from cardmatch.engine.memory.engines.llama_cpp.overrides import TensorOverride
-from cardmatch.engine.terms.units import Bytes, Tokens
+from cardmatch.engine.terms.units import GivenBytes, Tokens
 
 Build = Annotated[
     str,
@@ -87,7 +87,7 @@ class LlamaCpp(
     mla: MlaEra | None = None
     limited_outputs: bool | None = None
     fit: bool | None = None
-    fit_target_bytes: Bytes = 1 << 30
+    fit_target_bytes: GivenBytes = 1 << 30
     draft: Draft | None = None
     draft_tokens: Annotated[int, Meta(ge=0, le=64)] = 3
     mmproj: bool = False

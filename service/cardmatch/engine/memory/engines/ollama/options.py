@@ -22,7 +22,7 @@ from cardmatch.engine.memory.engines.llama_cpp.options import (
     Slots,
 )
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.terms.units import Bytes, Tokens
+from cardmatch.engine.terms.units import GivenBytes, Tokens
 
 CURRENT_VERSION = "0.32.15"
 Version = Annotated[str, Meta(pattern=r"^[0-9]{1,2}\.[0-9]{1,3}(\.[0-9]{1,3})?$(?!\n)", examples=[CURRENT_VERSION])]
@@ -43,7 +43,7 @@ class Ollama(msgspec.Struct, tag="ollama", tag_field="kind", frozen=True, kw_onl
     num_batch: Batch = 512
     num_gpu: LayerCount | None = None
     flash_attention: FlashAttention = FlashAttention.AUTO
-    gpu_overhead_bytes: Annotated[Bytes, Meta(description="OLLAMA_GPU_OVERHEAD, left free on every GPU.")] = 0
+    gpu_overhead_bytes: Annotated[GivenBytes, Meta(description="OLLAMA_GPU_OVERHEAD, left free on every GPU.")] = 0
     draft: Draft | None = None
     draft_tokens: Annotated[int, Meta(ge=0, le=64)] = 4
     mmproj: Annotated[bool | None, Meta(description="Load the image projector; null: where the model has one.")] = None
