@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# The same cases on every machine and at every run: a check that fails by chance is believed by nobody. Whoever wants
+# new ones says `--hypothesis-profile random`.
+settings.register_profile("steady", derandomize=True, deadline=None, database=None)
+settings.register_profile("random", deadline=None)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

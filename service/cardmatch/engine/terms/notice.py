@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 Scalar = (
-    str | Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)] | Annotated[float, Meta(ge=-1e18, le=1e18)] | bool
+    str | Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)] | Annotated[float, Meta(ge=-1e30, le=1e30)] | bool
 )  # bounded, so that no answer holds NaN or infinity
 Params = dict[str, Scalar | list[str]]
 
