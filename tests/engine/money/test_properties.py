@@ -67,7 +67,7 @@ def _costed(body: dict[str, Any]) -> OptionCost:
 
 
 @given(QUESTION)
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_lines_add_up_to_the_cent(body: dict[str, Any]) -> None:
     """What is listed is what is paid, within a cent, and inside the band."""
     costed = _costed(body)
@@ -78,6 +78,7 @@ def test_lines_add_up_to_the_cent(body: dict[str, Any]) -> None:
 
 
 @given(QUESTION, st.floats(1, 10))
+@settings(deadline=None)
 def test_a_dearer_hour_never_costs_less(body: dict[str, Any], factor: float) -> None:
     """Monotone in the price."""
     cheap = _costed(body).total.expected_usd
@@ -87,6 +88,7 @@ def test_a_dearer_hour_never_costs_less(body: dict[str, Any], factor: float) -> 
 
 
 @given(QUESTION, st.floats(0, 1e4))
+@settings(deadline=None)
 def test_more_traffic_never_costs_less(body: dict[str, Any], more: float) -> None:
     """Monotone in egress."""
     data = body["data"] | {"out_gb": body["data"].get("out_gb", 0.0) + more}
@@ -94,6 +96,7 @@ def test_more_traffic_never_costs_less(body: dict[str, Any], more: float) -> Non
 
 
 @given(QUESTION, st.floats(1, 10))
+@settings(deadline=None)
 def test_slower_work_never_costs_less(body: dict[str, Any], factor: float) -> None:
     """Monotone in hours: the same units at a lower rate."""
     slower = body["options"][0] | {
@@ -107,6 +110,7 @@ def test_slower_work_never_costs_less(body: dict[str, Any], factor: float) -> No
 
 
 @given(QUESTION, st.floats(0.001, 1000))
+@settings(deadline=None)
 def test_units_cancel(body: dict[str, Any], size: float) -> None:
     """Counting the same work in units of another size changes no dollar."""
     counted = body["options"][0]
@@ -121,6 +125,7 @@ def test_units_cancel(body: dict[str, Any], size: float) -> None:
 
 
 @given(QUESTION)
+@settings(deadline=None)
 def test_the_same_question_has_the_same_answer(body: dict[str, Any]) -> None:
     """Nothing is drawn, timed or remembered."""
     assert ask(body) == ask(body)

@@ -77,8 +77,8 @@ def test_a_token_api_follows_the_amount_of_work() -> None:
 @pytest.mark.parametrize(
     ("sweep", "pointer", "code"),
     [
-        ({"parameter": "utilisation", "values": [0.5, 1.5]}, "/sweep/values/1", "too_large"),
-        ({"parameter": "units_per_second", "values": [0]}, "/sweep/values/0", "too_small"),
+        ({"parameter": "utilisation", "values": [0.5, 1.5]}, "/sweep/values/1", "sweep_out_of_bounds"),
+        ({"parameter": "units_per_second", "values": [0]}, "/sweep/values/0", "sweep_out_of_bounds"),
         ({"parameter": "units", "values": [1], "label": "nobody"}, "/sweep/label", "wrong_value"),
     ],
 )

@@ -33,10 +33,9 @@ def sweep(asked: Sweep, plans: Plans) -> SweepFigures:
     """Totals and unit costs at every value. Raises Invalid: a value out of bounds, or a label that is no option's."""
     low, high = _BOUNDS[asked.parameter]
     for position, value in enumerate(asked.values):
-        if value < low:
-            raise refusal(FaultCode.TOO_SMALL, f"/values/{position}", minimum=low)
-        if value > high:
-            raise refusal(FaultCode.TOO_LARGE, f"/values/{position}", maximum=high)
+        if not low <= value <= high:
+            where, bounds = f"/values/{position}", {"minimum": low, "maximum": high}
+            raise refusal(FaultCode.SWEEP_OUT_OF_BOUNDS, where, field=asked.parameter.value, **bounds)
     if asked.label is not None and asked.label not in plans:
         raise refusal(FaultCode.WRONG_VALUE, "/label", value=asked.label, known=list(plans))
     points = [_point(asked, position, value, plans) for position, value in enumerate(asked.values)]

@@ -99,6 +99,7 @@ class FaultCode(StrEnum):
     REQUEST_LENGTHS_MISSING = "request_lengths_missing"  # no param
     LOAD_OF_SERVICE_MISSING = "load_of_service_missing"  # no param: nothing says how many units an API would serve
     COST_OUT_OF_REACH = "cost_out_of_reach"  # no param: more dollars, hours or machines than there are
+    SWEEP_OUT_OF_BOUNDS = "sweep_out_of_bounds"  # field: the parameter, minimum, maximum
     ONLY_FOR_JOBS = "only_for_jobs"  # field
     LABEL_TWICE = "label_twice"  # name
     # Reports of benchmark tools. In brackets: params.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cardmatch.engine.speed.reports.reading import read_report
@@ -137,6 +137,7 @@ def test_an_invalid_suite_run_is_refused() -> None:
     st.integers(0, 3000),
     st.text(max_size=9),
 )
+@settings(deadline=None)
 def test_damaged_reports_are_read_or_refused(name: str, tool: Tool, at: int, noise: str) -> None:
     """A report cut or overwritten anywhere gives positive rates or an Invalid, never another exception."""
     text = (DATA / name).read_text(encoding="utf-8")
