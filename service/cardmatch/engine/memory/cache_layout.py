@@ -69,7 +69,9 @@ class CacheLayout(msgspec.Struct, frozen=True, kw_only=True):
     def request_bytes(self, tokens: int, *, resting: bool = False) -> int:
         """Bytes that one request of *tokens* occupies on one GPU at most, or while none of its tokens is in flight."""
         held = tokens if self.ranks == 1 else -(-tokens // self.ranks)
-        return sum(term.request_bytes(held, resting=resting) for term in self.terms)
+        if len(self.terms) == 1:
+            return self.terms[0].request_bytes(held, resting=resting)
+        return sum([term.request_bytes(held, resting=resting) for term in self.terms])
 
     def total_bytes(self, requests: int, tokens: int, shared_prefix_tokens: int = 0) -> int:
         """Bytes of *requests* that hold *tokens* each, of which the first *shared_prefix_tokens* are stored once.
@@ -97,6 +99,8 @@ class CacheLayout(msgspec.Struct, frozen=True, kw_only=True):
         `request_bytes` only grows, so the answer lies between two lines: solve for the unrounded figure, then settle
         the rounding by bisection over the last few blocks.
         """
+        if len(self.terms) == 1 and self.terms[0].cap_tokens is None and self.terms[0].bytes_per_token:
+            return self._max_tokens_of_one(self.terms[0], available_bytes, ceiling)
         if self.request_bytes(ceiling) <= available_bytes:
             return ceiling
         if self.request_bytes(1) > available_bytes:
@@ -112,6 +116,11 @@ class CacheLayout(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 high = middle - 1
         return low
+
+    def _max_tokens_of_one(self, term: CacheTerm, available_bytes: int, ceiling: int) -> int:
+        """The same where all layers keep every token: whole blocks, each rank its share of the tokens."""
+        blocks = (available_bytes - term.fixed_bytes) // term.block_bytes - term.spare_blocks
+        return max(0, min(ceiling, blocks * term.block_tokens * self.ranks))
 
     def _upper_tokens(self, available_bytes: int) -> int:
         """Tokens that would fit without any rounding: never fewer than really do."""

@@ -6,17 +6,16 @@ import msgspec
 
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
 from cardmatch.engine.memory.calibration import MemoryCalibration
-from cardmatch.engine.memory.engines.registry import arranged, reserve
+from cardmatch.engine.memory.engines.registry import arranged
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
-from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.told import log_reading, told
-from cardmatch.engine.memory.verdict import Verdict
-from cardmatch.engine.memory.ways import ways_to_fit
+from cardmatch.engine.memory.ways.search import ways_to_fit
+from cardmatch.engine.memory.ways.trial import Request, Trial
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
@@ -56,8 +55,9 @@ def estimate_serving(
     """
     started = told(workload, placements, architecture, checkpoint)
     job, assumptions = settle(started.workload, architecture, checkpoint, spread)
+    request = Request(calibration=calibration, alternatives=alternatives)
     estimates = tuple(
-        _estimate_one(job, started.workload, placement, index, calibration, alternatives)
+        _estimate_one(job, started.workload, placement, index, request)
         for index, placement in enumerate(started.placements)
     )
     counts = parameters(architecture)
@@ -76,20 +76,13 @@ def estimate_serving(
 
 
 def _estimate_one(
-    job: ServingJob,
-    workload: Inference,
-    placement: Placement,
-    index: int,
-    calibration: MemoryCalibration,
-    alternatives: tuple[Placement, ...],
+    job: ServingJob, workload: Inference, placement: Placement, index: int, request: Request
 ) -> PlacementEstimate:
-    placement = arranged(workload.engine, placement)
-    check_layout(job.architecture, placement, index)
-    placed = place(job, placement, reserve(job, workload.engine, placement, calibration))
-    if not alternatives or placed.verdict in {Verdict.COMFORTABLE, Verdict.FITS}:
-        return placed
-    ways = ways_to_fit(job, workload, placement, index, placed, calibration, alternatives)
-    return msgspec.structs.replace(placed, ways_to_fit=ways)
+    check_layout(job.architecture, arranged(workload.engine, placement), index)
+    tried = request.tried(Trial(changes=(), job=job, engine=workload.engine, where=placement))
+    if not request.alternatives or tried.good:
+        return tried.placed
+    return msgspec.structs.replace(tried.placed, ways_to_fit=ways_to_fit(request, tried, index))
 
 
 def check_layout(architecture: Architecture, placement: Placement, index: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from cardmatch.engine.memory.speculation import Adapters, Speculative
@@ -12,6 +14,19 @@ from cardmatch.engine.models.cache import CacheRow
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.kv_formats import KvCache
 from cardmatch.engine.terms.band import Basis
+
+
+class Shared(dict[Any, Any]):
+    """Work that placements of one request share; it is no part of what a job is, so all are equal."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shared)
+
+    def __ne__(self, other: object) -> bool:
+        return not isinstance(other, Shared)
 
 
 class Drafter(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +51,8 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     `sums` are the weights as the checkpoint holds them, `widths` what activations are multiples of.
     `automatic_cache` says that the cache's format was left to the engine. `longest_possible_tokens` is the model's own
     limit, or the asked length where that is longer. `basis` is how sure the model's facts are: exact, or rule_of_thumb
-    for a bare size, whose models *spread*.
+    for a bare size, whose models *spread*. Placements share work through `shared`: keys name everything that a value
+    was made from, so that a changed job may keep it.
     """
 
     architecture: Architecture
@@ -56,3 +72,4 @@ class ServingJob(msgspec.Struct, frozen=True, kw_only=True):
     drafter: Drafter | None = None
     basis: Basis = Basis.EXACT
     spread: Spread | None = None
+    shared: Shared = msgspec.field(default_factory=Shared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Host, PerGpu, PlacementEstimate
 from cardmatch.engine.memory.cache_layout import CacheLayout
@@ -13,11 +14,25 @@ from cardmatch.engine.memory.verdict import Load, Verdict, at_best, worst
 from cardmatch.engine.terms.band import Band, weakest
 
 
-def place(job: ServingJob, placement: Placement, reservation: Reservation) -> PlacementEstimate:
-    """Judge *job* on *placement*, given what its engine reserves there."""
+class _Usage(NamedTuple):
+    """What requests take of a cache: one of the engine's maximum length, all of mean length, the first, one more."""
+
+    one: int
+    every: int
+    first: int
+    further: int
+
+
+_NOTHING = _Usage(0, 0, 0, 0)
+
+
+def place(job: ServingJob, placement: Placement, reservation: Reservation, *, limits: bool = True) -> PlacementEstimate:
+    """Judge *job* on *placement*, given what its engine reserves; without *limits* the most that it holds is left 0."""
     copies = placement.layout.data * reservation.copies
     share = -(-job.concurrency // copies)
-    loads = tuple(_load(pool, reservation, job, share) for pool in reservation.pools)
+    whole = _usage(reservation.cache, reservation, job, share)
+    usages = [_usage_of(pool, whole, reservation, job, share) for pool in reservation.pools]
+    loads = [_load(pool, usage, reservation, job) for pool, usage in zip(reservation.pools, usages, strict=True)]
     verdict, bound_by = worst(loads)
     if reservation.offloaded:
         verdict = at_best(verdict, Verdict.TIGHT)
@@ -28,31 +43,41 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation) -> Pl
         mig=placement.device.mig,
         verdict=verdict,
         bound_by=bound_by,
-        per_gpu=_per_gpu(job, reservation, share),
+        per_gpu=_per_gpu(job, reservation, whole.every, share),
         budget_bytes=max(0, reservation.budget_bytes),
         physical_bytes=placement.device.physical_bytes,
-        headroom_bytes=min(load.budget_bytes - load.all_expected_bytes for load in loads),
+        headroom_bytes=min([load.budget_bytes - load.all_expected_bytes for load in loads]),
         engine_reserves=reservation.reserves,
         host=Host(ram_bytes=reservation.host_ram_bytes),
-        max_context_tokens=_max_context(job, reservation),
-        max_concurrency=_max_concurrency(job, reservation) * copies,
+        max_context_tokens=_max_context(job, reservation) if limits else 0,
+        max_concurrency=_max_concurrency(reservation, usages) * copies if limits else 0,
         notices=reservation.notices,
     )
 
 
-def _load(pool: Pool, reservation: Reservation, job: ServingJob, share: int) -> Load:
-    """What *pool* holds with one request of the engine's maximum length, and with *share* requests of mean length."""
-    cache = _cache_of(pool, reservation)
-    one = 0 if cache is None else cache.request_bytes(reservation.longest_tokens)
-    every = 0 if cache is None else max(one, cache.total_bytes(share, job.mean_tokens, job.shared_prefix_tokens))
-    above = reservation.noise_high_bytes
+def _usage(cache: CacheLayout, reservation: Reservation, job: ServingJob, share: int) -> _Usage:
+    one = cache.request_bytes(reservation.longest_tokens)
+    first = one if job.mean_tokens == reservation.longest_tokens else cache.request_bytes(job.mean_tokens)
+    further = cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
+    return _Usage(one, max(one, first + (share - 1) * further), first, further)
+
+
+def _usage_of(pool: Pool, whole: _Usage, reservation: Reservation, job: ServingJob, share: int) -> _Usage:
+    if pool.cache is not None:
+        return _usage(pool.cache, reservation, job, share)
+    return whole if pool.holds_cache else _NOTHING
+
+
+def _load(pool: Pool, usage: _Usage, reservation: Reservation, job: ServingJob) -> Load:
+    """What *pool* holds with one request of the engine's maximum length, and with all requests."""
+    high = pool.fixed_high_bytes + reservation.noise_high_bytes
     return Load(
         pool=pool.name,
         budget_bytes=pool.budget_bytes,
-        one_expected_bytes=pool.fixed_expected_bytes + one,
-        one_high_bytes=pool.fixed_high_bytes + above + one + _spread_above(job, reservation, one),
-        all_expected_bytes=pool.fixed_expected_bytes + every,
-        all_high_bytes=pool.fixed_high_bytes + above + every + _spread_above(job, reservation, every),
+        one_expected_bytes=pool.fixed_expected_bytes + usage.one,
+        one_high_bytes=high + usage.one + _spread_above(job, reservation, usage.one),
+        all_expected_bytes=pool.fixed_expected_bytes + usage.every,
+        all_high_bytes=high + usage.every + _spread_above(job, reservation, usage.every),
     )
 
 
@@ -78,24 +103,20 @@ def _cache_of(pool: Pool, reservation: Reservation) -> CacheLayout | None:
     return reservation.cache if pool.holds_cache else None
 
 
-def _per_gpu(job: ServingJob, reservation: Reservation, share: int) -> PerGpu:
-    cache = reservation.cache
-    one = cache.request_bytes(reservation.longest_tokens)
-    everything = max(one, cache.total_bytes(share, job.mean_tokens, job.shared_prefix_tokens))
+def _per_gpu(job: ServingJob, reservation: Reservation, everything: int, share: int) -> PerGpu:
     weights, activations, overhead = reservation.weights, reservation.activations, reservation.overhead
     state = min(everything, reservation.cache.state_bytes * share)
     resident = reservation.resident_cache_bytes + reservation.resident_state_bytes
     held = everything + resident
-    fixed = (weights, activations, overhead)
-    low = held + sum(band.low_bytes for band in fixed) - _spread_below(job, reservation, everything)
+    low = held + weights.low_bytes + activations.low_bytes + overhead.low_bytes
+    low -= reservation.noise_low_bytes + _spread_below(job, reservation, everything)
+    high = held + weights.high_bytes + activations.high_bytes + overhead.high_bytes
+    high += reservation.noise_high_bytes + _spread_above(job, reservation, everything)
     total = Band(
-        low_bytes=max(0, low - reservation.noise_low_bytes),
-        expected_bytes=held + sum(band.expected_bytes for band in fixed),
-        high_bytes=held
-        + sum(band.high_bytes for band in fixed)
-        + _spread_above(job, reservation, everything)
-        + reservation.noise_high_bytes,
-        basis=weakest(job.basis, *(band.basis for band in fixed)),
+        low_bytes=max(0, low),
+        expected_bytes=held + weights.expected_bytes + activations.expected_bytes + overhead.expected_bytes,
+        high_bytes=high,
+        basis=weakest(job.basis, weights.basis, activations.basis, overhead.basis),
     )
     return PerGpu(
         weights_bytes=weights.expected_bytes,
@@ -121,16 +142,13 @@ def _max_context(job: ServingJob, reservation: Reservation) -> int:
     return tokens
 
 
-def _max_concurrency(job: ServingJob, reservation: Reservation) -> int:
+def _max_concurrency(reservation: Reservation, usages: list[_Usage]) -> int:
     """Requests of mean length that fit beside each other, the shared prefix stored once."""
     most = reservation.most_requests
-    for pool in reservation.pools:
-        cache = _cache_of(pool, reservation)
+    for pool, usage in zip(reservation.pools, usages, strict=True):
         free = pool.budget_bytes - pool.fixed_expected_bytes
-        each = 0 if cache is None else cache.request_bytes(job.mean_tokens)
-        if free < each:
+        if free < usage.first:
             return 0
-        further = 0 if cache is None else cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
-        if further:
-            most = min(most, 1 + (free - each) // further)
+        if usage.further:
+            most = min(most, 1 + (free - usage.first) // usage.further)
     return most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -55,8 +56,10 @@ _SEVERITY = {
 }
 
 
-def worst(loads: tuple[Load, ...]) -> tuple[Verdict, str]:
+def worst(loads: Sequence[Load]) -> tuple[Verdict, str]:
     """The verdict over every pool, and the pool that binds: of equally bad ones the fullest."""
+    if len(loads) == 1:
+        return judge(loads[0]), loads[0].pool
     verdicts = [judge(load) for load in loads]
     position = max(
         range(len(loads)),

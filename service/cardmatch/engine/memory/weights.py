@@ -44,37 +44,51 @@ class WeightSums(NamedTuple):
         return self.first.total + self.last.total + sum(share.total for share in self.groups)
 
 
+class _Sum:
+    """Bytes being summed by what tensor parallelism does with them."""
+
+    def __init__(self) -> None:
+        self.sharded = self.replicated = self.experts = 0
+        self.by_heads: dict[int, int] = {}
+
+    def add(self, part: Part) -> None:
+        """Count *part*."""
+        if part.kind is PartKind.EXPERTS:
+            self.experts += part.bytes
+        elif part.split is Split.REPLICATED:
+            self.replicated += part.bytes
+        elif part.split is Split.KV_HEADS:
+            self.by_heads[part.kv_heads] = self.by_heads.get(part.kv_heads, 0) + part.bytes
+        else:
+            self.sharded += part.bytes
+
+    @property
+    def share(self) -> Share:
+        """What was counted."""
+        return Share(self.sharded, self.replicated, self.experts, tuple(self.by_heads.items()))
+
+
 def weight_sums(parts: tuple[Part, ...], layers: tuple[int, ...], *, tied: bool) -> WeightSums:
     """Sum *parts* of a model whose groups have *layers*."""
-    groups = tuple(
-        _share([part for part in parts if part.stage is Stage.LAYERS and part.group == index])
-        for index in range(len(layers))
-    )
-    first = [part for part in parts if part.stage is Stage.FIRST]
-    last = [part for part in parts if part.stage is Stage.LAST]
+    groups = [_Sum() for _ in layers]
+    first, last, tie, drafting = _Sum(), _Sum(), _Sum(), _Sum()
+    for part in parts:
+        if part.stage is Stage.LAYERS and part.group is not None:
+            groups[part.group].add(part)
+        elif part.stage is Stage.FIRST:
+            first.add(part)
+            if tied and part.kind is PartKind.EMBEDDING:
+                tie.add(part)
+        else:
+            (drafting if part.kind is PartKind.MTP else last).add(part)
     return WeightSums(
-        groups=groups,
-        first=_share(first),
-        last=_share([part for part in last if part.kind is not PartKind.MTP]),
-        tied=_share([part for part in first if tied and part.kind is PartKind.EMBEDDING]),
-        next_token=_share([part for part in last if part.kind is PartKind.MTP]),
+        groups=tuple([group.share for group in groups]),
+        first=first.share,
+        last=last.share,
+        tied=tie.share,
+        next_token=drafting.share,
         layers=layers,
     )
-
-
-def _share(parts: list[Part]) -> Share:
-    sharded = replicated = experts = 0
-    by_heads: dict[int, int] = {}
-    for part in parts:
-        if part.kind is PartKind.EXPERTS:
-            experts += part.bytes
-        elif part.split is Split.REPLICATED:
-            replicated += part.bytes
-        elif part.split is Split.KV_HEADS:
-            by_heads[part.kv_heads] = by_heads.get(part.kv_heads, 0) + part.bytes
-        else:
-            sharded += part.bytes
-    return Share(sharded, replicated, experts, tuple(by_heads.items()))
 
 
 def with_larger_experts(sums: WeightSums, growth: float) -> WeightSums:

@@ -71,6 +71,8 @@ def has_experts(architecture: Architecture) -> bool:
 
 def bits_per_weight(checkpoint: Checkpoint, part: PartKind) -> float:
     """Average bits of one element of *part*."""
+    if not checkpoint.stored:
+        return DTYPE_BITS[checkpoint.base]
     stored = [each for each in checkpoint.stored if each.part is part]
     rest = 1.0 - sum(each.share for each in stored)
     return sum(each.bits * each.share for each in stored) + max(rest, 0.0) * DTYPE_BITS[checkpoint.base]

@@ -20,7 +20,8 @@ class Basis(StrEnum):
     RULE_OF_THUMB = "rule_of_thumb"
 
 
-_ORDER = {basis: position for position, basis in enumerate(Basis)}
+_BASES = tuple(Basis)
+_ORDER = {basis: position for position, basis in enumerate(_BASES)}
 
 
 def weakest(*bases: Basis) -> Basis:
@@ -39,9 +40,11 @@ class Band(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def add(*bands: Band) -> Band:
     """Sum of parts whose errors may all point the same way, so lows and highs add up too."""
-    return Band(
-        low_bytes=sum(band.low_bytes for band in bands),
-        expected_bytes=sum(band.expected_bytes for band in bands),
-        high_bytes=sum(band.high_bytes for band in bands),
-        basis=weakest(*(band.basis for band in bands)),
-    )
+    low = expected = high = 0
+    order = 0
+    for band in bands:
+        low += band.low_bytes
+        expected += band.expected_bytes
+        high += band.high_bytes
+        order = max(order, _ORDER[band.basis])
+    return Band(low_bytes=low, expected_bytes=expected, high_bytes=high, basis=_BASES[order])

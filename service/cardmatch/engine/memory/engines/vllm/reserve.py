@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -45,6 +45,15 @@ class _Stage(NamedTuple):
     cache: CacheLayout
 
 
+class _Planned(NamedTuple):
+    """What does not depend on the memory of the card. `made_from` keeps alive what the key names by identity."""
+
+    fixed: _Fixed
+    grouping: Plan
+    stages: list[_Stage]
+    made_from: tuple[Any, ...]
+
+
 def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: MemoryCalibration) -> Reservation:
     """What vLLM with *options* reserves on the fullest GPU of *placement* for *job*.
 
@@ -53,20 +62,19 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     """
     longest = options.max_model_len or job.context_tokens
     settled = settle(options, placement.device, placement.layout, longest)
-    fixed = _fixed(job, options, settled, placement, longest, calibration.vllm)
+    fixed, grouping, stages, _ = _planned(job, options, settled, placement, longest, calibration.vllm)
     budget = int(settled.utilization * placement.device.memory_bytes) - placement.occupied_bytes
-    how = caching(job, settled, placement, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
-    grouping = whole_plan(job, how)
     left = budget - fixed.activations.expected_bytes - fixed.overhead.expected_bytes
-    stage = _binding(_stages(job, options, placement, grouping, how), left)
+    stage = stages[0] if len(stages) == 1 else _binding(stages, left)
     weights = stage.weights
     available = _cache_bytes(options, stage, left - weights.expected_bytes)
+    high = weights.high_bytes + fixed.activations.high_bytes + fixed.overhead.high_bytes
     return Reservation(
         weights=weights,
         activations=fixed.activations,
         overhead=fixed.overhead,
         cache=stage.cache,
-        pools=_pools(options, placement, budget, add(weights, fixed.activations, fixed.overhead), available),
+        pools=_pools(options, placement, budget, budget - left + weights.expected_bytes, high, available),
         longest_tokens=longest,
         most_requests=settled.max_num_seqs,
         budget_bytes=budget,
@@ -84,6 +92,38 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
         noise_low_bytes=calibration.vllm.noise.low_bytes,
         noise_high_bytes=calibration.vllm.noise.high_bytes,
     )
+
+
+def _planned(
+    job: ServingJob,
+    options: Vllm,
+    settled: Settled,
+    placement: Placement,
+    longest: int,
+    calibration: VllmCalibration,
+) -> _Planned:
+    """Peaks, groups and stages, made once for all cards of a request that they are the same on."""
+    device = placement.device
+    minds = bool(job.checkpoint.stored) or any(row.kind is CacheKind.INDEXER for row in job.cache_rows)
+    key = (
+        id(options),
+        id(job.sums),
+        id(calibration),
+        job.kv_cache,
+        placement.layout,
+        settled.max_num_batched_tokens,
+        settled.max_num_seqs,
+        longest,
+        (device.vendor, device.compute_capability) if minds else None,
+    )
+    found: _Planned | None = job.shared.get(key)
+    if found is None:
+        how = caching(job, settled, placement, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
+        grouping = whole_plan(job, how)
+        fixed = _fixed(job, options, settled, placement, longest, calibration)
+        stages = _stages(job, options, placement, grouping, how)
+        found = job.shared[key] = _Planned(fixed, grouping, stages, (options, job.sums, calibration))
+    return found
 
 
 def _fixed(
@@ -145,8 +185,6 @@ def _stages(job: ServingJob, options: Vllm, placement: Placement, grouping: Plan
 
 def _binding(stages: list[_Stage], left: int) -> _Stage:
     """The stage with the fewest blocks: all hold as many as it does (v1/core/kv_cache_planning.py)."""
-    if len(stages) == 1:
-        return stages[0]
     return min(stages, key=lambda stage: (left - stage.weights.expected_bytes) / max(stage.cache.block_bytes, 1))
 
 
@@ -156,15 +194,17 @@ def _cache_bytes(options: Vllm, stage: _Stage, left: int) -> int:
     return left if options.kv_cache_memory_bytes is None else options.kv_cache_memory_bytes
 
 
-def _pools(options: Vllm, placement: Placement, budget: int, fixed: Band, available: int) -> tuple[Pool, ...]:
+def _pools(
+    options: Vllm, placement: Placement, budget: int, expected: int, high: int, available: int
+) -> tuple[Pool, ...]:
     """One budget for everything, or, where the size of the cache is given, the cache and the card as it is."""
     if options.kv_cache_memory_bytes is None and options.num_gpu_blocks_override is None:
         return (
             Pool(
                 name="gpu_memory_utilization",
                 budget_bytes=budget,
-                fixed_expected_bytes=fixed.expected_bytes,
-                fixed_high_bytes=fixed.high_bytes,
+                fixed_expected_bytes=expected,
+                fixed_high_bytes=high,
             ),
         )
     given = "kv_cache_memory_bytes" if options.num_gpu_blocks_override is None else "num_gpu_blocks_override"
@@ -173,8 +213,8 @@ def _pools(options: Vllm, placement: Placement, budget: int, fixed: Band, availa
         Pool(
             name="device_memory",
             budget_bytes=placement.device.memory_bytes - placement.occupied_bytes,
-            fixed_expected_bytes=fixed.expected_bytes + available,
-            fixed_high_bytes=fixed.high_bytes + available,
+            fixed_expected_bytes=expected + available,
+            fixed_high_bytes=high + available,
             holds_cache=False,
         ),
     )

@@ -1,0 +1,42 @@
+"""Formats that an engine can change weights and cache to, least change first."""
+
+from __future__ import annotations
+
+from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
+from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
+from cardmatch.engine.memory.engines.ollama.options import Ollama
+from cardmatch.engine.memory.engines.registry import AnyEngine
+from cardmatch.engine.memory.engines.transformers.options import Transformers
+from cardmatch.engine.memory.placement import Device
+from cardmatch.engine.models.kv_formats import KvFormat
+
+GGUF = (LlamaCpp, Ollama, LmStudio)
+_GGUF_WEIGHTS = ("gguf:Q8_0", "gguf:Q6_K", "gguf:Q5_K_M", "gguf:Q4_K_M", "gguf:IQ4_XS", "gguf:Q3_K_M", "gguf:IQ2_M")
+_TORCH_WEIGHTS = ("int8", "nf4")
+_SERVER_WEIGHTS = ("fp8", "int8", "awq_int4", "nvfp4")
+_SINCE = {"fp8": (8, 9), "nvfp4": (10, 0)}
+"""Compute capability from which a card multiplies the format natively."""
+
+
+def weight_formats(engine: AnyEngine, device: Device) -> tuple[str, ...]:
+    """Largest first. 8-bit floats only where the card multiplies them; anything else is unpacked on the way."""
+    if isinstance(engine, GGUF):
+        return _GGUF_WEIGHTS
+    if isinstance(engine, Transformers):
+        return _TORCH_WEIGHTS
+    return tuple(name for name in _SERVER_WEIGHTS if _runs(name, device))
+
+
+def cache_formats(engine: AnyEngine) -> tuple[KvFormat, ...]:
+    """Largest first; Transformers keeps its cache in the model's own type."""
+    if isinstance(engine, GGUF):
+        return KvFormat.Q8_0, KvFormat.Q4_0
+    return () if isinstance(engine, Transformers) else (KvFormat.FP8_E4M3,)
+
+
+def _runs(name: str, device: Device) -> bool:
+    since = _SINCE.get(name)
+    if since is None:
+        return True
+    major, _, minor = (device.compute_capability or "").partition(".")
+    return major.isdigit() and minor.isdigit() and (int(major), int(minor)) >= since
