@@ -26,7 +26,9 @@ def ask(model: Any, workload: dict[str, Any] | None = None, cards: list[Any] | N
     if cards is not None:
         body["cards"] = cards
     request = msgspec.convert(body, EstimateRequest)
-    return estimate_vram(bundled(), request, request.language or Language.EN, TODAY)
+    answer = estimate_vram(bundled(), request, request.language or Language.EN, TODAY)
+    assert isinstance(answer, Estimate)
+    return answer
 
 
 def gib(size: int) -> float:

@@ -29,6 +29,10 @@ def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
         (["llama 2 13b", "--card", "rtx-4090", "--card", "h100-sxm-80"], 1),
         (["llama 2 13b", "--context", "4k"], 0),
         (["llama 3.3 70b", "--card", "2x h200-sxm"], 0),
+        ([LLAMA, "--train", "lora", "--card", "rtx-4090"], 0),
+        ([LLAMA, "--train", "full", "--card", "rtx-4090"], 1),
+        ([LLAMA, "--train", "lora", "--context", "8k"], 2),
+        ([LLAMA, "--train", "lora", "--targets", "q_proj,nope"], 2),
         (["no such model"], 2),
         ([LLAMA, "--card", "no such card"], 2),
         ([LLAMA, "--weights", "no-such-format"], 2),
@@ -91,3 +95,22 @@ def test_it_does_not_import_the_web_framework() -> None:
         "sys.exit(any(m.partition('.')[0] in {'litestar', 'granian', 'redis', 'httpx'} for m in sys.modules))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_training_options_are_those_of_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rank, targets, lengths, offload: nothing is assumed that was given."""
+    options = ["--train", "lora", "--rank", "8", "--targets", "q_proj,v_proj", "--sequence", "4k", "--micro-batch", "2"]
+    main(["estimate", "llama 2 7b", *options, "--offload", "activations", "--card", "2x rtx-4090", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["need"]["trainable_parameters"] == 4_194_304
+    assert answer["placements"][0]["sharding"] == "fsdp"
+    given = {"/workload/lora/rank", "/workload/lora/targets", "/workload/sequence_tokens", "/workload/micro_batch"}
+    assert given.isdisjoint(assumption["pointer"] for assumption in answer["assumptions"])
+
+
+def test_a_training_table_shows_the_largest_micro_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its columns are those of training, and ways to fit name their card."""
+    main(["estimate", LLAMA, "--train", "full", "--card", "rtx-4090"])
+    printed = capsys.readouterr().out
+    assert "micro-batch" in printed
+    assert "1× rtx-4090: With QLoRA" in printed

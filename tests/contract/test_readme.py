@@ -37,9 +37,23 @@ def test_a_request_is_answered_as_printed(service: Door, path: str, body: str, s
         assert answer == json.loads(document)
 
 
-def test_the_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """13B in 16 bits does not fit a 4090, so the command says so and ends with 1."""
-    (line,) = _COMMAND.findall(README)
+COMMANDS = _COMMAND.findall(README)
+
+
+def test_there_are_two_estimates_on_the_command_line() -> None:
+    """One of serving, one of training."""
+    assert len(COMMANDS) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "figure"),
+    [
+        pytest.param(COMMANDS[0], 1, "24.24 GiB", id="serving"),
+        pytest.param(COMMANDS[1], 0, "15.11 GiB", id="training"),
+    ],
+)
+def test_the_command_runs(line: str, status: int, figure: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """13B in 16 bits does not fit a 4090 when served, so that ends with 1; LoRA of 8B fits it."""
     arguments = [part.strip('"') for part in re.findall(r'"[^"]+"|\S+', line)]
-    assert main(arguments) == 1
-    assert "24.24 GiB" in capsys.readouterr().out
+    assert main(arguments) == status
+    assert figure in capsys.readouterr().out

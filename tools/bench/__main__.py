@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tools.bench import startup
-from tools.bench.questions import COST, ESTIMATE, SWEEP, Question
+from tools.bench.questions import COST, ESTIMATE, SWEEP, TRAINING, Question
 from tools.bench.server import Server, drive, serving
 
 WINDOWS = 16
@@ -97,6 +97,7 @@ def main() -> int:
     """Print every row; keep them in build/bench.json."""
     rows = [
         *requests(ESTIMATE),
+        *calls(TRAINING),
         *calls(COST),
         *calls(SWEEP),
         *(Row(*row) for row in startup.rows()),

@@ -15,6 +15,9 @@ from cardmatch.answers.model import resolve_model
 from cardmatch.answers.placements import resolve_placements
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.estimate import estimate_serving
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.training.estimate import estimate_training
+from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.money.cost import cost as reckon
 from cardmatch.engine.money.offer import is_effective
 from cardmatch.text.language import Language
@@ -38,6 +41,7 @@ def _estimate() -> Question:
     example = json.loads((EXAMPLES / "estimate-by-name.json").read_text())
     body = json.dumps({**example["request"]["body"], "cards": CARDS, "ways_to_fit": False}).encode()
     request = msgspec.json.decode(body, type=EstimateRequest)
+    workload = msgspec.convert(example["request"]["body"]["workload"], Inference)
     world = bundled()
     model = resolve_model(world, request.model)
     placements = resolve_placements(world, request.cards)
@@ -48,10 +52,28 @@ def _estimate() -> Question:
         path="/estimate-vram",
         body=body,
         engine=lambda: estimate_serving(
-            model.architecture, model.checkpoint, request.workload, placements, calibration, spread=model.spread
+            model.architecture, model.checkpoint, workload, placements, calibration, spread=model.spread
         ),
         answer=lambda: estimate_vram(world, request, Language.EN, today),
         engine_mark=150.0,
+    )
+
+
+def _training() -> Question:
+    """LoRA of 8B on the four cards of the guides, ways to fit left out."""
+    work = {"kind": "training", "method": "lora"}
+    body = json.dumps({"model": "llama 3.1 8b", "workload": work, "cards": CARDS, "ways_to_fit": False}).encode()
+    request = msgspec.json.decode(body, type=EstimateRequest)
+    workload, world = msgspec.convert(work, Training), bundled()
+    model, placements = resolve_model(world, request.model), resolve_placements(world, request.cards)
+    calibration = world.calibration.training
+    return Question(
+        name="training over four cards",
+        path="/estimate-vram",
+        body=body,
+        engine=lambda: estimate_training(model.architecture, model.checkpoint, workload, placements, calibration),
+        answer=lambda: estimate_vram(world, request, Language.EN, TODAY),
+        engine_mark=300.0,
     )
 
 
@@ -92,5 +114,6 @@ def _cost(points: int = 0) -> Question:
 
 TODAY = dt.date(2026, 12, 1)
 ESTIMATE = _estimate()
+TRAINING = _training()
 COST = _cost()
 SWEEP = _cost(points=50)

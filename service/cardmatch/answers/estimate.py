@@ -9,31 +9,31 @@ import msgspec
 from msgspec import Meta
 
 from cardmatch import __version__
-from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, catalogue_facts
+from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
 from cardmatch.answers.model import ModelReference, Resolved, resolve_model
 from cardmatch.answers.pages import snapshot_of
-from cardmatch.answers.placements import alternatives, resolve_placements
+from cardmatch.answers.placements import Cards, alternatives, resolve_placements
+from cardmatch.answers.training import Asked, TrainingAnswer, training_answer
 from cardmatch.catalogue.world import World
-from cardmatch.engine.hardware.choice import CardChoice
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
 from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.logs.compare import LogReading
+from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
-from cardmatch.engine.terms.units import Bytes, Parameters
+from cardmatch.engine.terms.units import Bytes
 from cardmatch.text.language import Language
 from cardmatch.text.summary import Load, Subject, estimate_summary
 from cardmatch.text.words import all_assumed, asked, log_in_words, placement_in_words, with_messages
 
-CardName = Annotated[str, Meta(min_length=1, max_length=80, examples=["rtx-4090"])]
-Cards = Annotated[tuple[CardName | CardChoice, ...], Meta(min_length=1, max_length=64)]
+AnyWorkload = Inference | Training
 
 
 class EstimateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model, a workload and the cards to try it on; without cards, those of the buyers' guides."""
 
     model: ModelReference
-    workload: Inference = Inference()
+    workload: AnyWorkload = Inference()
     cards: Cards | None = None
     ways_to_fit: Annotated[bool, Meta(description="Whether to look for changes that would make the job fit.")] = True
     explain: Annotated[bool, Meta(description="Whether to give each component's formula, numbers and source.")] = False
@@ -42,17 +42,8 @@ class EstimateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     catalogue_version: CatalogueVersion | None = None
 
 
-class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The model that was meant."""
-
-    id: Annotated[str | None, Meta(description="Catalogue id; null for a model given by its description.")]
-    architecture: Annotated[str, Meta(description="The model_type of its configuration.")]
-    parameters: Parameters
-    active_parameters: Annotated[Parameters, Meta(description="Parameters that serve one token, embeddings included.")]
-
-
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the job needs, and what becomes of it on each placement."""
+class Estimate(msgspec.Struct, tag="inference", tag_field="kind", frozen=True, kw_only=True):
+    """What serving needs, and what becomes of it on each placement."""
 
     summary: Annotated[str, Meta(description="Two or three sentences with the figures.")]
     model: ModelFacts
@@ -69,25 +60,40 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     release: str
 
 
-def estimate_vram(world: World, request: EstimateRequest, language: Language, today: dt.date) -> Estimate:
+AnyEstimate = Estimate | TrainingAnswer
+
+
+def estimate_vram(world: World, request: EstimateRequest, language: Language, today: dt.date) -> AnyEstimate:
     """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
     world = snapshot_of(world, request.catalogue_version, None)
     model = resolve_model(world, request.model)
+    workload = request.workload
+    if isinstance(workload, Training):
+        others = alternatives(world) if request.ways_to_fit else ()
+        asked_on = Asked(request.cards, others, request.priced_on)
+        return training_answer(world, model, workload, asked_on, language, today)
+    return _serving(world, request, workload, model, language, today)
+
+
+def _serving(
+    world: World, request: EstimateRequest, workload: Inference, model: Resolved, language: Language, today: dt.date
+) -> Estimate:
     figures = estimate_serving(
         model.architecture,
         model.checkpoint,
-        request.workload,
+        workload,
         resolve_placements(world, request.cards),
         world.calibration.serving,
         alternatives=alternatives(world) if request.ways_to_fit else (),
         spread=model.spread,
     )
-    return _in_words(world, request, model, figures, language, today)
+    return _in_words(world, request, workload, model, figures, language, today)
 
 
 def _in_words(
     world: World,
     request: EstimateRequest,
+    workload: Inference,
     model: Resolved,
     figures: ServingEstimate,
     language: Language,
@@ -102,12 +108,7 @@ def _in_words(
             world.card_titles,
             language,
         ),
-        model=ModelFacts(
-            id=model.id,
-            architecture=model.architecture.family,
-            parameters=figures.parameters.total,
-            active_parameters=figures.parameters.active,
-        ),
+        model=model_facts(model, figures.parameters),
         need=figures.need,
         kv_cache=figures.kv_cache,
         rule_of_thumb_bytes=figures.rule_of_thumb_bytes,
@@ -115,7 +116,7 @@ def _in_words(
             [placement_in_words(placement, world.card_titles, language) for placement in figures.placements]
         ),
         assumptions=all_assumed(_assumptions(request, model, figures, today), language),
-        ask_next=ask_next(request, model, language),
+        ask_next=ask_next(request, workload, model, language),
         notices=with_messages(model.notices + figures.notices, language),
         engine_log=log_in_words(figures.engine_log, world.card_titles, language),
         catalogue=catalogue_facts(world),
@@ -135,9 +136,8 @@ def _assumptions(
     return (*model.assumptions, *figures.assumptions, *own)
 
 
-def ask_next(request: EstimateRequest, model: Resolved, language: Language) -> Question | None:
+def ask_next(request: EstimateRequest, workload: Inference, model: Resolved, language: Language) -> Question | None:
     """The first fact that is missing, in the order of how much it can move the answer."""
-    workload = request.workload
     mean_missing = workload.mean_tokens_per_request is None and (workload.concurrency or 1) > 1
     missing = (
         (QuestionCode.MODEL, "/model", model.size is not None),

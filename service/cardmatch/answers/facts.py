@@ -7,8 +7,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch.answers.model import Resolved
 from cardmatch.catalogue.world import World
+from cardmatch.engine.models.parameters import ParameterCounts
 from cardmatch.engine.money.amounts import Day
+from cardmatch.engine.terms.units import Parameters
 
 CatalogueVersion = Annotated[
     str,
@@ -24,6 +27,25 @@ class CatalogueFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     version: Annotated[str, Meta(description="SHA-256 of the snapshot; `catalogue_version` pins it.")]
     as_of: Day
+
+
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The model that was meant."""
+
+    id: Annotated[str | None, Meta(description="Catalogue id; null for a model given by its description.")]
+    architecture: Annotated[str, Meta(description="The model_type of its configuration.")]
+    parameters: Parameters
+    active_parameters: Annotated[Parameters, Meta(description="Parameters that serve one token, embeddings included.")]
+
+
+def model_facts(model: Resolved, counts: ParameterCounts) -> ModelFacts:
+    """The facts of *model*, whose parameters are *counts*."""
+    return ModelFacts(
+        id=model.id,
+        architecture=model.architecture.family,
+        parameters=counts.total,
+        active_parameters=counts.active,
+    )
 
 
 def catalogue_facts(world: World) -> CatalogueFacts:

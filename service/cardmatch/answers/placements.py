@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from cardmatch.catalogue.names.cards import resolve_card
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.card import Card, Mig, MigProfile, mig_profile
@@ -9,6 +13,9 @@ from cardmatch.engine.hardware.choice import CardChoice, CustomCard
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+
+CardName = Annotated[str, Meta(min_length=1, max_length=80, examples=["rtx-4090"])]
+Cards = Annotated[tuple[CardName | CardChoice, ...], Meta(min_length=1, max_length=64)]
 
 DEFAULT_CARDS = ("rtx-4090", "a100-sxm-40", "a100-sxm-80", "h100-sxm-80")
 """Asked about where a request names no card: the cards of the buyers' guides, smallest first."""

@@ -13,7 +13,7 @@ import msgspec
 from cardmatch.answers.estimate import Estimate, EstimateRequest, estimate_vram
 from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.world import bundled
-from cardmatch.cli import shorthand
+from cardmatch.cli import shorthand, training
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.verdict import Verdict
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=shorthand.card,
         metavar="CARD",
-        help="rtx-4090, 2x h100-sxm-80 (tensor parallel), a100-sxm-80:3g.40gb; may be repeated",
+        help="rtx-4090, 2x h100-sxm-80, a100-sxm-80:3g.40gb; may be repeated",
     )
     parser.add_argument(
         "--accept",
@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="VERDICTS",
         help="tight,queues: count these as success too",
     )
+    training.add_arguments(parser)
     parser.add_argument("--language", type=Language, choices=list(Language), help="en, es or zh (default: from LANG)")
     parser.add_argument("--json", action="store_true", help="print the answer of the API")
 
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
-        print(_in_words(answer, language))
+        print(_in_words(answer, language) if isinstance(answer, Estimate) else training.in_words(answer, language))
     good = [placement.verdict in _GOOD | arguments.accept for placement in answer.placements]
     return 0 if (all(good) if arguments.card else any(good)) else DOES_NOT_FIT
 
@@ -76,8 +77,8 @@ def _verdicts(text: str) -> frozenset[Verdict]:
     return frozenset(Verdict(word.strip()) for word in text.split(","))
 
 
-def _body(arguments: argparse.Namespace) -> dict[str, Any]:
-    workload = {
+def _serving(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
         "kind": "inference",
         "context_tokens": arguments.context,
         "concurrency": arguments.concurrency,
@@ -85,6 +86,10 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
         "weights": arguments.weights,
         "kv_cache": arguments.kv_cache,
     }
+
+
+def _body(arguments: argparse.Namespace) -> dict[str, Any]:
+    workload = _serving(arguments) if arguments.train is None else training.workload(arguments)
     body: dict[str, Any] = {
         "model": _model(arguments.model),
         "workload": {name: value for name, value in workload.items() if value is not None},

@@ -129,5 +129,7 @@ def _content(schema: dict[str, Any], example: Any = None) -> dict[str, Any]:
     return {"application/json": {"schema": schema} if example is None else {"schema": schema, "example": example}}
 
 
-def _ref(kind: Any) -> dict[str, str]:
-    return {"$ref": _REF.format(name=kind.__name__)}
+def _ref(kind: Any) -> dict[str, Any]:
+    """A reference to one struct; of several, told apart by a tag, whichever it is."""
+    (schema,), _ = msgspec.json.schema_components([kind], ref_template=_REF)
+    return schema

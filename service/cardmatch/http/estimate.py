@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 
-from cardmatch.answers.estimate import Estimate, EstimateRequest, estimate_vram
+from cardmatch.answers.estimate import AnyEstimate, EstimateRequest, estimate_vram
 from cardmatch.catalogue.world import World
 from cardmatch.http.operation import MIB, Operation
 from cardmatch.text.language import Language
 
 
-def _answer(world: World, request: EstimateRequest, language: Language) -> Estimate:
+def _answer(world: World, request: EstimateRequest, language: Language) -> AnyEstimate:
     return estimate_vram(world, request, language, dt.datetime.now(dt.UTC).date())
 
 
@@ -23,11 +23,12 @@ OPERATIONS = (
         summary="Does it fit?",
         description=(
             "The GPU memory that a model and a workload need, part by part, and what becomes of it on each card: "
-            "the verdict, the longest context and the most requests at a time that fit, and the ways to make it fit. "
+            "the verdict, the longest context and the most requests at a time (training: the longest sequence and the "
+            "largest micro-batch) that fit, and the ways to make it fit. The answer's `kind` is the workload's. "
             "Only `model` is required; every default that was filled in is listed in `assumptions`."
         ),
         takes=EstimateRequest,
-        gives=Estimate,
+        gives=AnyEstimate,
         answer=_answer,
         example={
             "model": "meta-llama/Llama-3.1-8B-Instruct",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Need, PlacementEstimate
+from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingPlacement
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import join_sentences, say
@@ -25,6 +26,9 @@ class Subject(NamedTuple):
     is_size: bool = False
 
 
+Judged = PlacementEstimate | TrainingPlacement
+
+
 class Load(NamedTuple):
     """The requests that are to run at once, and how many tokens each holds on average."""
 
@@ -41,18 +45,39 @@ def estimate_summary(
     language: Language,
 ) -> str:
     """The summary of a serving estimate; *cards* gives the name of each catalogue id."""
-    said = [_need(subject, need, load, language)]
-    by_verdict: dict[Verdict, list[PlacementEstimate]] = {}
+    return join_sentences([_need(subject, need, load, language), *_judged(placements, cards, language)], language)
+
+
+def training_summary(
+    subject: Subject, method: str, figures: TrainingEstimate, cards: Mapping[str, str], language: Language
+) -> str:
+    """The summary of a training estimate; *cards* gives the name of each catalogue id."""
+    need = figures.need
+    params: dict[str, Value] = {
+        "method": method,
+        "weights_bytes": need.weights_bytes,
+        "gradients_bytes": need.gradients_bytes,
+        "optimizer_bytes": need.optimizer_bytes,
+        "micro_batch": figures.micro_batch,
+        "sequence_tokens": figures.sequence_tokens,
+    }
+    if subject.name is not None:
+        params["model"] = subject.name
+    code = "need_unnamed_training" if subject.name is None else "need_training"
+    said = say("summaries", code, params, language)
+    return join_sentences([said, *_judged(figures.placements, cards, language)], language)
+
+
+def _judged(placements: Sequence[Judged], cards: Mapping[str, str], language: Language) -> list[str]:
+    """Where it fits, and where it does not."""
+    by_verdict: dict[Verdict, list[Judged]] = {}
     for placement in placements:
         by_verdict.setdefault(placement.verdict, []).append(placement)
-    for group in (_GOOD, _NOT_GOOD):
-        verdicts = [verdict for verdict in group if verdict in by_verdict]
-        if verdicts:
-            said.append(_verdicts(verdicts, by_verdict, cards, language))
-    return join_sentences(said, language)
+    mixes = [[verdict for verdict in group if verdict in by_verdict] for group in (_GOOD, _NOT_GOOD)]
+    return [_verdicts(verdicts, by_verdict, cards, language) for verdicts in mixes if verdicts]
 
 
-def place_name(placement: PlacementEstimate, cards: Mapping[str, str], language: Language) -> str:
+def place_name(placement: Judged, cards: Mapping[str, str], language: Language) -> str:
     """What a placement is called within a sentence: `2 × H100 SXM5 80GB`, `one 3g.40gb slice of A100 PCIe 80GB`."""
     if placement.card is None:
         params: dict[str, Value] = {"count": placement.count, "memory_bytes": placement.physical_bytes}
@@ -84,7 +109,7 @@ def _need(subject: Subject, need: Need, load: Load, language: Language) -> str:
 
 def _verdicts(
     verdicts: Sequence[Verdict],
-    by_verdict: Mapping[Verdict, Sequence[PlacementEstimate]],
+    by_verdict: Mapping[Verdict, Sequence[Judged]],
     cards: Mapping[str, str],
     language: Language,
 ) -> str:
@@ -93,7 +118,7 @@ def _verdicts(
     if len(verdicts) == 1 and len(only) == 1 and verdicts[0] in {Verdict.QUEUES, Verdict.DOES_NOT_FIT}:
         params: dict[str, Value] = {
             verdicts[0].value: place_name(only[0], cards, language),
-            "max_concurrency": only[0].max_concurrency,
+            "max_concurrency": _at_once(only[0]),
             "missing_bytes": -only[0].headroom_bytes,
         }
         return say("summaries", f"{verdicts[0]}_one", params, language)
@@ -103,16 +128,19 @@ def _verdicts(
     return say("summaries", "_".join(verdicts), places, language)
 
 
-def _places(
-    verdict: Verdict, placements: Sequence[PlacementEstimate], cards: Mapping[str, str], language: Language
-) -> list[str]:
+def _places(verdict: Verdict, placements: Sequence[Judged], cards: Mapping[str, str], language: Language) -> list[str]:
     shown = placements if len(placements) <= MOST_NAMED else placements[: MOST_NAMED - 1]
     names = [place_name(placement, cards, language) for placement in shown]
     if verdict is Verdict.QUEUES:
         names = [
-            say("phrases", "at_once", {"place": name, "max_concurrency": placement.max_concurrency}, language)
+            say("phrases", "at_once", {"place": name, "max_concurrency": _at_once(placement)}, language)
             for name, placement in zip(names, shown, strict=True)
         ]
     if len(shown) < len(placements):
         names.append(say("phrases", "more", {"count": len(placements) - len(shown)}, language))
     return names
+
+
+def _at_once(placement: Judged) -> int:
+    """Requests that run at the same time; training has none."""
+    return placement.max_concurrency if isinstance(placement, PlacementEstimate) else 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
 from cardmatch.engine.memory.logs.compare import LogReading
+from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import say, templates
@@ -67,7 +69,10 @@ def asked(question: Question, language: Language) -> Question:
     return replace(question, message=say("questions", question.code, {}, language))
 
 
-def placement_in_words(placement: PlacementEstimate, cards: Mapping[str, str], language: Language) -> PlacementEstimate:
+AnyPlacement = TypeVar("AnyPlacement", PlacementEstimate, TrainingPlacement)
+
+
+def placement_in_words(placement: AnyPlacement, cards: Mapping[str, str], language: Language) -> AnyPlacement:
     """*placement* with the messages of its notices and ways to fit; *cards* gives the name of each catalogue id."""
     if not placement.notices and not placement.ways_to_fit:
         return placement

@@ -98,6 +98,9 @@ class QuestionCode(StrEnum):
     ENGINE = "engine"
     WEIGHTS = "weights"
     LOAD = "load"
+    SEQUENCE_TOKENS = "sequence_tokens"
+    MICRO_BATCH = "micro_batch"
+    FRAMEWORK = "framework"
     BILLING_INCREMENT_SECONDS = "billing_increment_seconds"
     EGRESS_USD_PER_GB = "egress_usd_per_gb"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.engine.memory.estimate import check_layout
+from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingNeed, TrainingPlacement
@@ -20,7 +21,6 @@ from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import parameters
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
 
 RULE_OF_THUMB_BYTES_PER_PARAMETER = 16
@@ -35,14 +35,14 @@ def estimate_training(
     calibration: TrainingCalibration,
     *,
     alternatives: tuple[Placement, ...] = (),
-    basis: Basis = Basis.EXACT,
+    spread: Spread | None = None,
 ) -> TrainingEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, smallest first; without any none is computed.
-    Raises Invalid with pointers into the request.
+    *spread* is given for a bare size. Raises Invalid with pointers into the request.
     """
-    job, assumptions = settle(workload, architecture, checkpoint, basis)
+    job, assumptions = settle(workload, architecture, checkpoint, spread)
     known, counts = factors(calibration), parameters(architecture)
     shared = trials(job, known, calibration)
     return TrainingEstimate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.training.adapters import Adapters
 from cardmatch.engine.memory.training.frameworks import Behaviour, CrossEntropy
 from cardmatch.engine.memory.training.recipes import Optimizer, Recipe
@@ -12,7 +13,6 @@ from cardmatch.engine.memory.training.workload import Checkpointing, Offload, Sh
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parts import Part
-from cardmatch.engine.terms.band import Basis
 
 
 class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
 
     `published` is the checkpoint that was asked about, `parts` are its weights as they are held in memory. `layers`
     says per layer group how many there are and what autograd keeps of a token in one. `default_sharding` is for several
-    GPUs. `eager` layers run op by op.
+    GPUs. `eager` layers run op by op. A bare size stands for models that `spread`.
     """
 
     workload: Training
@@ -44,7 +44,7 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
     quantised: bool
     default_sharding: Sharding
     offload: frozenset[Offload]
-    basis: Basis = Basis.CALIBRATED
+    spread: Spread | None = None
 
     @property
     def full(self) -> bool:

@@ -16,7 +16,7 @@ from cardmatch.engine.memory.training.peak import Curves, Factors, Moment, Peak,
 from cardmatch.engine.memory.training.schedule import schedule
 from cardmatch.engine.memory.verdict import Load, Verdict, judge
 from cardmatch.engine.models.architecture import Attention, Dense, Experts
-from cardmatch.engine.terms.band import Band, Basis, weakest
+from cardmatch.engine.terms.band import Band, Basis
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
 
 POOL = "process"
@@ -88,10 +88,12 @@ def band_of(tried: Tried, kind: str, calibration: TrainingCalibration) -> Band:
     spread = _spread(tried, kind, calibration)
     expected: float = getattr(tried.top, kind)
     resident = tried.top.resident
+    size = tried.job.spread
+    low, high = (1.0, 1.0) if size is None else (size.weights_low, size.weights_high)
     return Band(
-        low_bytes=round(resident + min(1.0, spread.low_ratio) * (expected - resident)),
+        low_bytes=round(low * resident + min(1.0, spread.low_ratio) * (expected - resident)),
         expected_bytes=round(expected),
-        high_bytes=round(resident + max(1.0, spread.high_ratio) * (expected - resident)),
+        high_bytes=round(high * resident + max(1.0, spread.high_ratio) * (expected - resident)),
         basis=_basis(tried.job, tried.mesh),
     )
 
@@ -198,7 +200,9 @@ def _basis(job: TrainingJob, mesh: Mesh) -> Basis:
         for block in group.blocks
     )
     plain = mesh.tensor == mesh.pipeline == mesh.expert == mesh.context == 1
-    return weakest(job.basis, Basis.CALIBRATED if usual and plain else Basis.EXTRAPOLATED)
+    if job.spread is not None:
+        return Basis.RULE_OF_THUMB
+    return Basis.CALIBRATED if usual and plain else Basis.EXTRAPOLATED
 
 
 def _notices(judged: Judged) -> tuple[Notice, ...]:

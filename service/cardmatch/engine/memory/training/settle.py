@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.training.activations import layers
 from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR, NO_ADAPTERS, Adapters, adapters
 from cardmatch.engine.memory.training.checks import check
@@ -24,7 +25,6 @@ from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
 from cardmatch.engine.models.formats import DTYPE_BITS, Dtype
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.parts import Part, parts
-from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.notice import Assumption, Scalar
 
 DEFAULT_SEQUENCE_TOKENS = 2048
@@ -59,12 +59,12 @@ def settle(
     workload: Training,
     architecture: Architecture,
     checkpoint: Checkpoint,
-    basis: Basis = Basis.CALIBRATED,
+    spread: Spread | None = None,
     parts_of: PartsOf | None = None,
 ) -> tuple[TrainingJob, tuple[Assumption, ...]]:
     """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload.
 
-    *parts_of* remembers the parts of checkpoints between calls about one architecture.
+    *spread* is given for a bare size. *parts_of* remembers the parts of checkpoints between calls about one model.
     """
     check(workload, checkpoint)
     chosen = _choose(workload, architecture, checkpoint)
@@ -97,7 +97,7 @@ def settle(
         quantised=quantised,
         default_sharding=Sharding(chosen.behaviour.sharding),
         offload=frozenset(workload.offload),
-        basis=basis,
+        spread=spread,
     )
     return job, _assumed(workload, chosen)
 

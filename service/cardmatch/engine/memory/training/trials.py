@@ -47,6 +47,6 @@ def changed(shared: Trials, fields: dict[str, Any]) -> TrainingJob:
     workload = msgspec.structs.replace(job.workload, **fields)
     found = shared.jobs.get(workload)
     if found is None:
-        found = settle(workload, job.architecture, job.published, job.basis, shared.parts_of)[0]
+        found = settle(workload, job.architecture, job.published, job.spread, shared.parts_of)[0]
         shared.jobs[workload] = found
     return found

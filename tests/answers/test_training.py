@@ -1,0 +1,117 @@
+"""POST /estimate-vram for training: what the buyers' guides say, asked in people's words."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import msgspec
+import pytest
+
+from cardmatch.answers.estimate import EstimateRequest, estimate_vram
+from cardmatch.answers.training import TrainingAnswer
+from cardmatch.catalogue.world import bundled
+from cardmatch.engine.memory.training.workload import Sharding
+from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.fault import FaultCode, Invalid
+from cardmatch.engine.terms.notice import QuestionCode
+from cardmatch.text.language import Language
+
+TODAY = dt.date(2026, 11, 30)
+RUNS = {Verdict.COMFORTABLE, Verdict.FITS}
+EIGHT_H100 = {"card": "h100-sxm-80", "count": 8}
+
+
+def ask(model: str, workload: dict[str, Any], cards: list[Any] | None = None, **more: Any) -> TrainingAnswer:
+    """The answer to a request as it stands on the wire."""
+    body = {"model": model, "workload": {"kind": "training", **workload}, **more}
+    if cards is not None:
+        body["cards"] = cards
+    request = msgspec.convert(body, EstimateRequest)
+    answer = estimate_vram(bundled(), request, request.language or Language.EN, TODAY)
+    assert isinstance(answer, TrainingAnswer)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("model", "method"), [("llama 2 13b", "qlora"), ("llama 2 7b", "lora"), ("llama 3.1 8b", "lora")]
+)
+def test_one_4090_does_small_fine_tunes(model: str, method: str) -> None:
+    """The guides' rows on LoRA and small fine-tunes of 7B to 13B."""
+    assert ask(model, {"method": method}, ["rtx-4090"]).placements[0].verdict in RUNS
+
+
+def test_full_training_of_70b_is_for_several_80_gb_cards() -> None:
+    """The guides: frontier training and full fine-tuning of 70B and up take several GPUs."""
+    answer = ask("llama 3.3 70b", {"method": "full"}, ["h100-sxm-80", {"card": "h100-sxm-80", "count": 16}])
+    assert [placement.verdict in RUNS for placement in answer.placements] == [False, True]
+
+
+def test_without_cards_those_of_the_guides_are_judged() -> None:
+    """Four cards, and the assumption says so."""
+    answer = ask("llama 3.1 8b", {"method": "lora"})
+    assert [placement.card for placement in answer.placements] == [
+        "rtx-4090", "a100-sxm-40", "a100-sxm-80", "h100-sxm-80",
+    ]  # fmt: skip
+    assert "/cards" in {assumption.pointer for assumption in answer.assumptions}
+
+
+def test_several_cards_share_the_states_unless_a_layout_says_otherwise() -> None:
+    """FSDP by default; with tensor parallelism over all of them nothing is left to shard."""
+    shared, split = (
+        ask("llama 3.1 8b", {"method": "full"}, [card]).placements[0]
+        for card in (EIGHT_H100, EIGHT_H100 | {"layout": {"tensor": 8}})
+    )
+    assert (shared.sharding, shared.layout.data) == (Sharding.FSDP, 8)
+    assert (split.sharding, split.layout.tensor) == (Sharding.NONE, 8)
+
+
+def test_every_sentence_is_in_the_language_that_was_asked_for() -> None:
+    """Summary, assumptions, ways to fit and the next question."""
+    answer = ask("llama 3.3 70b", {"method": "full"}, [EIGHT_H100], language="es")
+    assert answer.summary.startswith("Para ajuste fino completo, Llama-3.3-70B-Instruct necesita 131,42 GiB de pesos")
+    assert "faltan" in answer.summary or "No cabe" in answer.summary
+    assert all(assumption.message for assumption in answer.assumptions)
+    assert answer.placements[0].ways_to_fit
+    assert all(way.message.startswith(("Con ", "En ")) for way in answer.placements[0].ways_to_fit)
+    assert answer.ask_next is not None
+    assert answer.ask_next.code is QuestionCode.SEQUENCE_TOKENS
+
+
+def test_a_bare_size_is_a_rule_of_thumb() -> None:
+    """`7B` names no model; the band spans the models of that size."""
+    answer = ask("7B", {"method": "qlora"}, ["rtx-4090"])
+    total = answer.placements[0].per_gpu.total
+    assert total.basis is Basis.RULE_OF_THUMB
+    assert total.low_bytes < total.expected_bytes < total.high_bytes
+    assert answer.ask_next is not None
+    assert answer.ask_next.code is QuestionCode.MODEL
+
+
+def test_ways_to_fit_can_be_left_out() -> None:
+    """`ways_to_fit: false` turns them off."""
+    assert ask("llama 3.1 8b", {"method": "full"}, ["rtx-4090"], ways_to_fit=False).placements[0].ways_to_fit == ()
+
+
+@pytest.mark.parametrize(
+    ("workload", "code", "pointer"),
+    [
+        ({"method": "lora", "lora": {"targets": ["nope"]}}, "lora_target_not_in_model", "/workload/lora/targets/0"),
+        ({"method": "full", "weights": "nf4"}, "quantised_weights_not_trainable", "/workload/weights"),
+        ({"method": "full", "sharding": "zero3"}, "sharding_on_one_card", "/workload/sharding"),
+    ],
+)
+def test_contradictions_are_refused_where_they_stand(workload: dict[str, Any], code: str, pointer: str) -> None:
+    """Each with a pointer into the request."""
+    with pytest.raises(Invalid) as caught:
+        ask("llama 3.1 8b", workload, ["rtx-4090"])
+    assert [(fault.code, fault.pointer) for fault in caught.value.faults] == [(FaultCode(code), pointer)]
+
+
+def test_steps_and_tokens_follow_from_the_data() -> None:
+    """52,000 examples three times over, eight sequences a step on two GPUs."""
+    data = {"examples": 52_000, "mean_tokens_per_example": 300, "epochs": 3}
+    workload = {"method": "lora", "micro_batch": 4, "data": data}
+    schedule = ask("llama 3.1 8b", workload, [{"card": "h100-sxm-80", "count": 2}]).placements[0].schedule
+    assert (schedule.sequences_per_step, schedule.steps, schedule.train_tokens) == (8, 19_500, 46_800_000)
