@@ -9,21 +9,17 @@ import msgspec
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Change
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
-from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
-from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
 from cardmatch.engine.memory.engines.vllm.options import Vllm
-from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.memory.ways.formats import cache_formats, weight_formats
-from cardmatch.engine.memory.ways.trial import Request, Trial, Tried, excess_bytes
+from cardmatch.engine.memory.ways.trial import Request, Trial, Tried
 from cardmatch.engine.models.formats import DTYPE_BITS
 from cardmatch.engine.models.kv_formats import KvFormat, bytes_per_element
 from cardmatch.engine.terms.notice import Scalar
 from cardmatch.engine.terms.units import GIB
 
 _LENGTH_OPTION = {Vllm: "max_model_len", Sglang: "context_length", TensorrtLlm: "max_seq_len", LlamaCpp: "n_ctx"}
-_LAYERS_OPTION: dict[type, str] = {LlamaCpp: "n_gpu_layers", Ollama: "num_gpu", LmStudio: "gpu_layers"}
 _CARDS = (2, 4, 8)
 _ROUND_TOKENS = 256
 _SHORTEST_TOKENS = 512
@@ -168,21 +164,6 @@ def all_other_cards(request: Request, base: Tried, index: int) -> Iterator[Trial
             change = Change(pointer=f"/cards/{index}/card", value=device.card or "")
             changed = msgspec.structs.replace(where, device=device)
             yield msgspec.structs.replace(base.trial.also(change), where=changed)
-
-
-def spilled(base: Tried) -> Iterator[Trial]:
-    """What llama.cpp and its kin would do by themselves: as many layers on the GPU as fit, the others in RAM."""
-    trial = base.trial
-    option = _LAYERS_OPTION.get(type(trial.engine))
-    if option is None or getattr(trial.engine, option) is not None:
-        return
-    layers = len(trial.job.architecture.layer_order)
-    each = base.reservation.weights.expected_bytes / (layers + 1) or 1
-    kept = int(layers - excess_bytes(base) / each)
-    for number in sorted({kept, kept * 9 // 10, kept * 3 // 4, kept // 2, 0}, reverse=True):
-        if 0 <= number < layers:
-            wanted = frozenset({Verdict.TIGHT, Verdict.FITS, Verdict.COMFORTABLE})
-            yield msgspec.structs.replace(_with_option(trial, option, number), wanted=wanted)
 
 
 def _with_option(trial: Trial, option: str, value: Scalar) -> Trial:

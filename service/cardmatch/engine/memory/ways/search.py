@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cardmatch.engine.memory.answer import WayToFit
-from cardmatch.engine.memory.ways import levers
+from cardmatch.engine.memory.ways import levers, spill
 from cardmatch.engine.memory.ways.formats import GGUF
 from cardmatch.engine.memory.ways.trial import Request, Trial, Tried, excess_bytes
 
@@ -23,7 +23,7 @@ def ways_to_fit(request: Request, base: Tried, index: int) -> tuple[WayToFit, ..
     missing = excess_bytes(base)
     found: list[WayToFit] = []
     if isinstance(base.trial.engine, GGUF):
-        found += _first(request, levers.spilled(base), 5)
+        found += _first(request, spill.experts_in_ram(base), 5) or _first(request, spill.layers_in_ram(base), 5)
     weights = _first(request, levers.lighter_weights(request, base, missing))
     cache = _first(request, levers.lighter_cache(base, missing))
     engine = _first(request, levers.leaner_engine(base, missing))
