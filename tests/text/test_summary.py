@@ -188,6 +188,7 @@ def test_places_have_names(placement: PlacementEstimate, english: str, spanish: 
         ),
         ([("/workload/concurrency", 1)], "With 1 request at a time, the verdict is “fits”"),
         ([("/cards/3/card", "h100-sxm-80")], "On H100 SXM5 80GB, the verdict is “fits”"),
+        ([("/workload/engine/n_cpu_moe", 3)], "With the experts of 3 layers in RAM, the verdict is “fits”"),
         ([("/workload/engine/enforce_eager", True)], "With /workload/engine/enforce_eager = true, the verdict"),
     ],
 )
