@@ -70,7 +70,9 @@ def test_several_cards_share_the_states_unless_a_layout_says_otherwise() -> None
 def test_every_sentence_is_in_the_language_that_was_asked_for() -> None:
     """Summary, assumptions, ways to fit and the next question."""
     answer = ask("llama 3.3 70b", {"method": "full"}, [EIGHT_H100], language="es")
-    assert answer.summary.startswith("Para ajuste fino completo, Llama-3.3-70B-Instruct necesita 131,42 GiB de pesos")
+    assert answer.summary.startswith(
+        "Para el ajuste fino completo, Llama-3.3-70B-Instruct necesita 131,42 GiB de pesos"
+    )
     assert "faltan" in answer.summary or "No cabe" in answer.summary
     assert all(assumption.message for assumption in answer.assumptions)
     assert answer.placements[0].ways_to_fit

@@ -9,7 +9,7 @@ from msgspec import Meta
 from cardmatch.catalogue.names.cards import resolve_card
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.card import Card, Mig, MigProfile, mig_profile
-from cardmatch.engine.hardware.choice import CardChoice, CustomCard
+from cardmatch.engine.hardware.choice import CardChoice, CustomCard, Link
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
@@ -40,8 +40,10 @@ def resolve_placement(world: World, choice: str | CardChoice) -> Placement:
         return Placement(device=whole_device(resolve_card(world, choice)))
     layout = choice.layout or Layout(tensor=choice.count)
     _check_layout(layout, choice)
+    device = _device(world, choice)
+    _check_device(device, layout, choice, world)
     return Placement(
-        device=_device(world, choice),
+        device=device,
         count=choice.count,
         layout=layout,
         link=choice.link,
@@ -70,6 +72,29 @@ def _check_layout(layout: Layout, choice: CardChoice) -> None:
                     "ranks": getattr(layout, part),
                     "limit": layout.gpus if part == "expert" else layout.tensor,
                 },
+            )
+        )
+
+
+def _check_device(device: Device, layout: Layout, choice: CardChoice, world: World) -> None:
+    """Refuse what the hardware rules out: a model over several slices, links that a card lacks, more than all taken."""
+    if device.mig is not None and layout.tensor * layout.pipeline > 1:
+        raise Invalid(Fault(code=FaultCode.MIG_OVER_SEVERAL, pointer="/count", params={"card": device.card or ""}))
+    card = world.cards.get(device.card or "")
+    if card is not None and card.nvlink is None and choice.link not in {None, Link.PCIE}:
+        raise Invalid(
+            Fault(
+                code=FaultCode.LINK_NOT_AVAILABLE,
+                pointer="/link",
+                params={"card": card.id, "link": (choice.link or Link.PCIE).value},
+            )
+        )
+    if choice.occupied_bytes > device.memory_high_bytes:
+        raise Invalid(
+            Fault(
+                code=FaultCode.OCCUPIED_BEYOND_MEMORY,
+                pointer="/occupied_bytes",
+                params={"occupied_bytes": choice.occupied_bytes, "memory_bytes": device.memory_bytes},
             )
         )
 
