@@ -21,7 +21,7 @@ from cardmatch.http.problems import Refused
 from cardmatch.http.router import build
 from cardmatch.settings import Settings
 
-EXAMPLES = 40
+EXAMPLES = 25
 
 Case = Any  # schemathesis.Case is generic in what no test names
 schema = schemathesis.openapi.from_asgi("/openapi.json", build(OPERATIONS, bundled, Settings()))
