@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
 from cardmatch import __version__
 from cardmatch.http.operation import Operation
-from cardmatch.http.problems import MEDIA_TYPE, Problem
+from cardmatch.http.problems import MEDIA_TYPE, STATUS, Problem
+from cardmatch.text.language import Language
+from cardmatch.text.problem import ProblemType, title
 
 _REF = "#/components/schemas/{name}"
 _BODY_ERRORS = (400, 408, 413, 415, 422, 500)
@@ -122,7 +123,8 @@ def _statuses(operations: Iterable[Operation]) -> list[int]:
 
 def _problem(status: int) -> dict[str, Any]:
     content = {MEDIA_TYPE.decode(): {"schema": _ref(Problem)}}
-    return {"description": f"{HTTPStatus(status).phrase}.", "content": content}
+    kinds = [title(kind, Language.EN) for kind in ProblemType if STATUS[kind] == status]
+    return {"description": " Or: ".join(kinds), "content": content}
 
 
 def _content(schema: dict[str, Any], example: Any = None) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from html import escape
-from http import HTTPStatus
 from importlib import resources
 from typing import Any
 
@@ -78,7 +77,7 @@ async def problem_page(kind: FromPath[str]) -> Response[str]:
     if kind not in list(ProblemType):
         raise NotFoundException
     status = STATUS[ProblemType(kind)]
-    body = f"<p>Status {status} {HTTPStatus(status).phrase}</p>"
+    body = f"<p>Status {status}</p>"
     for language in Language:
         words = f"{_sentence(language, 'problems', kind)} {_sentence(language, 'details', kind)}"
         body += f'<p lang="{language}">{escape(words)}</p>'
