@@ -85,8 +85,10 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An authority, and a certificate of 127.0.0.1 that it signed."""
     folder = tmp_path_factory.mktemp("tls")
     commands = [
-        "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority"
-        " -addext keyUsage=critical,keyCertSign",
+        (
+            "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority"
+            " -addext keyUsage=critical,keyCertSign"
+        ),
         "req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=127.0.0.1",
         "x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out cert.pem",
     ]
