@@ -11,22 +11,35 @@ import msgspec
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.memory.training.demand import demands
+from cardmatch.engine.memory.training.frameworks import Framework
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh, mesh
 from cardmatch.engine.memory.training.settle import settle
 from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.terms.fault import Invalid
 from cardmatch.engine.terms.units import GIB, MIB
 from tests.truth.cases import Case, Skipped
 from tests.truth.world import TruthWorld
 from tools.calibrate.training import Observation
 
 FRAMEWORKS = {
+    "llama-factory": "llama_factory",
+    "megatron-lm": "megatron",
+    "megatron-swift": "megatron",
+    "megatron-bridge": "megatron",
     "ms-swift": "ms_swift",
     "fms-acceleration": "trl",  # plugins for trl's SFTTrainer
     "torchao": "torchtune",  # its benchmarks run torchtune-style loops
     "fms-fsdp": "torchtitan",  # FSDP over fp32 shards, as torchtitan
 }
-OPTIMIZERS = {"adam_8bit": "adamw_8bit"}
+OPTIMIZERS = {
+    "adam": "adamw",
+    "adam_8bit": "adamw_8bit",
+    "paged_adamw_32bit": "paged_adamw",
+    "adamw_torch": "adamw",
+    "adamw_torch_fused": "adamw",
+    "adamw_bnb_8bit": "adamw_8bit",
+}
 SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 PRECISIONS = SIXTEEN_BIT | {"mixed_bf16", "mixed_fp16", "mixed_fp8", "mixed_nvfp4", "bf16_fp32_master"}
 NEEDED = ("sequence_tokens", "micro_batch", "gradient_checkpointing")
@@ -56,10 +69,13 @@ def prepare(case: Case, world: TruthWorld) -> Prepared:
         raise Skipped("LoRA rank not stated")
     model, device = world.model(case.model), world.device(setup["card"], None)
     count, layout = setup["count"] or 1, _layout(setup)
-    workload = msgspec.convert({"kind": "training", **_fields(case, layout)}, Training)
-    job, _ = settle(workload, model.architecture, model.checkpoint)
     placement = Placement(device=device or _UNKNOWN, count=count, layout=layout)
-    spread = mesh(workload, job.default_sharding, placement)
+    try:
+        workload = msgspec.convert({"kind": "training", **_fields(case, layout)}, Training)
+        job, _ = settle(workload, model.architecture, model.checkpoint)
+        spread = mesh(workload, job.default_sharding, placement)
+    except (msgspec.ValidationError, Invalid) as refused:
+        raise Skipped(f"not in the request's vocabulary: {refused}") from None
     return Prepared(
         case=case,
         job=job,
@@ -97,7 +113,7 @@ def _fields(case: Case, layout: Layout) -> dict[str, Any]:
     setup, framework = case.setup, case.setup["framework"]
     fields: dict[str, Any] = {
         "method": setup["method"],
-        "framework": FRAMEWORKS.get(framework, framework),
+        "framework": _framework(framework),
         "precision": setup["precision"],
         "optimizer": OPTIMIZERS.get(setup["optimizer"], setup["optimizer"]),
         "optimizer_in_backward": bool(setup["optimizer_in_backward"]),
@@ -110,7 +126,8 @@ def _fields(case: Case, layout: Layout) -> dict[str, Any]:
         "attention": setup["attention"],
         "fused_loss": False if framework == "torchao" else setup["fused_loss"],
         "context_parallel": setup["context_parallel"] or 1,
-        "offload": [] if setup["offload"] in {None, "none"} else setup["offload"].split("+"),
+        # Gradients follow the parameters or the optimizer that they belong to.
+        "offload": [part for part in (setup["offload"] or "none").split("+") if part not in {"none", "gradients"}],
         "sharding": setup["sharding"] if layout.data > 1 else "none",
         "packing": _packing(setup),
         "kernels": _kernels(setup),
@@ -128,6 +145,12 @@ def _adapter_fields(case: Case) -> dict[str, Any]:
     if case.setup["method"] == "qlora" and case.setup["framework"] == "fms-acceleration":
         fields["upcast_embeddings"] = "kbit preparation" in (case.note or "")
     return fields
+
+
+def _framework(name: str | None) -> str | None:
+    """The preset that a row's framework means; null, the most common habits, where there is none."""
+    found = FRAMEWORKS.get((name or "").lower(), (name or "").lower())
+    return found if found in set(Framework) else None
 
 
 def _packing(setup: dict[str, Any]) -> bool | None:

@@ -6,11 +6,11 @@ import pytest
 
 from cardmatch.engine.memory.training.held import Held, held
 from cardmatch.engine.memory.training.mesh import Mesh
-from cardmatch.engine.memory.training.states import states
+from cardmatch.engine.memory.training.states import States, states
 from cardmatch.engine.memory.training.workload import Sharding
 from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.units import GB, GIB
-from tests.engine.memory.architectures import LLAMA_8B, LLAMA_70B
+from tests.engine.memory.architectures import GPT_OSS_120B, LLAMA_8B, LLAMA_70B
 from tests.engine.memory.training.shapes import LLAMA_2_7B, LLAMA_3_2_3B, job
 
 ZERO_MODEL = Held(trunk=7.5e9, trunk_bytes=15e9, layer=7.5e9 / 48, layer_bytes=15e9 / 48)
@@ -99,3 +99,23 @@ def test_saved_modules_are_trained_whole() -> None:
     assert both.adapters.saved_parameters == 2 * 128256 * 4096
     tied = job(LLAMA_3_2_3B, "lora", lora={"modules_to_save": ["embed_tokens", "lm_head"]})
     assert tied.adapters.saved_parameters == 128256 * 3072
+
+
+def _states(spread: Mesh) -> States:
+    trained = job(GPT_OSS_120B, "full", precision="bf16_fp32_master")
+    return states(trained, spread, held(trained, spread, first=True, last=True))
+
+
+def test_expert_ranks_divide_the_experts_once() -> None:
+    """Megatron-LM: experts over eight ranks are sharded over an eighth of the copies; fully sharded nothing changes."""
+    plain, expert = (_states(Mesh(data=64, expert=each, sharding=Sharding.FSDP, shards=64)) for each in (1, 8))
+    assert expert.weights == pytest.approx(plain.weights)
+    assert expert.optimizer == pytest.approx(plain.optimizer)
+
+
+def test_unsharded_weights_shrink_by_the_expert_ranks() -> None:
+    """ZeRO-1 keeps whole weights, but of the experts only those of its own rank; states stay those of a shard."""
+    plain, expert = (_states(Mesh(data=64, expert=each, sharding=Sharding.ZERO1, shards=64)) for each in (1, 8))
+    routed = parameters(GPT_OSS_120B).routed_experts
+    assert plain.weights - expert.weights == pytest.approx(2 * routed * 7 / 8)
+    assert expert.optimizer == pytest.approx(plain.optimizer)

@@ -15,8 +15,8 @@ _WIDE_WHEN_UPCAST = frozenset({PartKind.EMBEDDING, PartKind.HEAD, PartKind.SMALL
 class Held(NamedTuple):
     """Elements and stored bytes on one rank before data-parallel sharding.
 
-    `trunk` are the layers, `root` what stands outside them (FSDP's root unit), `table` the embedding's elements alone.
-    `layer` is the largest layer's share of the trunk.
+    `trunk` are the layers, of which `experts` lie on their expert-parallel ranks, `root` what stands outside the layers
+    (FSDP's root unit), `table` the embedding's elements alone. `layer` is the largest layer's share of the trunk.
     """
 
     trunk: float = 0
@@ -26,6 +26,8 @@ class Held(NamedTuple):
     table: float = 0
     layer: float = 0
     layer_bytes: float = 0
+    experts: float = 0
+    experts_bytes: float = 0
 
     @property
     def elements(self) -> float:
@@ -40,13 +42,16 @@ class Held(NamedTuple):
 
 def held(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Held:
     """What the first, the last or a middle stage of *mesh* holds; a single stage is both first and last."""
-    trunk = trunk_bytes = root = root_bytes = table = 0.0
+    trunk = trunk_bytes = root = root_bytes = table = experts = experts_bytes = 0.0
     layer: dict[int, tuple[float, float]] = {}
     for part in job.parts:
         elements, stored = _on_rank(job, part, mesh)
         if part.stage is Stage.LAYERS:
             trunk += elements / mesh.pipeline
             trunk_bytes += stored / mesh.pipeline
+            if part.kind is PartKind.EXPERTS:
+                experts += elements / mesh.pipeline
+                experts_bytes += stored / mesh.pipeline
             group = part.group or 0
             one, one_bytes = layer.get(group, (0.0, 0.0))
             layer[group] = one + elements / part.layers, one_bytes + stored / part.layers
@@ -56,7 +61,7 @@ def held(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Held:
             if part.kind in {PartKind.EMBEDDING, PartKind.PER_LAYER_EMBEDDING}:
                 table += elements
     largest = max(layer.values(), default=(0.0, 0.0))
-    return Held(trunk, trunk_bytes, root, root_bytes, table, *largest)
+    return Held(trunk, trunk_bytes, root, root_bytes, table, *largest, experts, experts_bytes)
 
 
 def _on_stage(job: TrainingJob, part: Part, *, first: bool, last: bool) -> bool:
@@ -74,7 +79,7 @@ def _on_rank(job: TrainingJob, part: Part, mesh: Mesh) -> tuple[float, float]:
     elif part.split is Split.KV_HEADS:
         ranks = min(mesh.tensor, part.kv_heads)
     if part.kind is PartKind.EXPERTS:
-        ranks = max(ranks, mesh.expert)
+        ranks = mesh.expert_ranks
     stored = part.elements * 4 if job.upcast and part.kind in _WIDE_WHEN_UPCAST else part.bytes
     return part.elements / ranks, stored / ranks
 

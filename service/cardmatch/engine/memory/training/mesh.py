@@ -30,6 +30,20 @@ class Mesh(NamedTuple):
         return self.tensor * self.pipeline * self.data
 
     @property
+    def expert_ranks(self) -> int:
+        """Over how many GPUs the experts lie before any sharding: the expert-parallel ranks, else the tensor ones."""
+        return max(self.tensor, self.expert)
+
+    def sharded(self, whole: float, experts: float, shards: int) -> float:
+        """What is left on a rank of *whole*, of which *experts* have fewer copies to be sharded over.
+
+        Expert-parallel ranks are taken from the data-parallel ones, so an expert's copies are that many times fewer
+        (Megatron-LM: the expert data-parallel group).
+        """
+        copies = max(1.0, shards * self.tensor / self.expert_ranks)
+        return (whole - experts) / shards + experts / copies
+
+    @property
     def weight_shards(self) -> int:
         """Over how many ranks the weights are divided."""
         return self.shards if self.sharding in _WEIGHTS_SHARDED else 1

@@ -41,17 +41,18 @@ def _full(job: TrainingJob, mesh: Mesh, on: Held) -> States:
     gradient = recipe.gradient
     if recipe.master and job.behaviour.gradient_bytes is not None:
         gradient = job.behaviour.gradient_bytes
-    own = on.elements / mesh.optimizer_shards
+    own = mesh.sharded(on.elements, on.experts, mesh.optimizer_shards)
     kept = state_bytes(optimizer, recipe.state, on.elements - on.table, on.table) + recipe.master * on.elements
+    each = kept / max(on.elements, 1)
     temporary = 0.0
     if recipe.master:
         temporary = 4 * own if gradient < 4 else 0
     elif optimizer.temporary and not _fused(job):
         temporary = recipe.weight * own
     return States(
-        weights=recipe.weight * on.elements / mesh.weight_shards,
-        gradients=gradient * on.elements / mesh.gradient_shards,
-        optimizer=kept / mesh.optimizer_shards,
+        weights=recipe.weight * mesh.sharded(on.elements, on.experts, mesh.weight_shards),
+        gradients=gradient * mesh.sharded(on.elements, on.experts, mesh.gradient_shards),
+        optimizer=each * own,
         step_temporary=temporary,
         held_gradients=0,
         host=0,
@@ -67,7 +68,7 @@ def _adapters(job: TrainingJob, mesh: Mesh, on: Held) -> States:
     trained = added + saved
     temporary = size * trained if job.optimizer.temporary and not _fused(job) else 0.0
     return States(
-        weights=(on.bytes + size * trained) / mesh.weight_shards,
+        weights=mesh.sharded(on.bytes, on.experts_bytes, mesh.weight_shards) + size * trained / mesh.weight_shards,
         gradients=size * trained / mesh.gradient_shards,
         optimizer=each * trained / mesh.optimizer_shards,
         step_temporary=temporary / mesh.optimizer_shards,
