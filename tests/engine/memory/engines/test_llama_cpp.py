@@ -98,6 +98,38 @@ def test_server_builds_since_june_2026_reserve_no_logits(context: int, expected:
     assert log.devices[0].compute_bytes / MIB == pytest.approx(expected, rel=0.005)
 
 
+def test_wide_queries_cost_a_feed_forward_one_more_hidden_state() -> None:
+    """Qwen3-4B, whose queries are wider than its hidden state, at 8192 tokens: 85.01 MiB in its log of October 2026."""
+    model = dense(36, 2560, (32, 8, 128), 9728, 151936)
+    log = logged(placed(model, LlamaCpp(n_ctx=8192)))
+    assert log.devices[0].compute_bytes / MIB == pytest.approx(85.01, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "heads", "experts", "vocabulary", "expected"),
+    [
+        (2048, (16, 16, 128), Experts(experts=64, experts_per_token=8, width=1024), 50304, 64.09),
+        (1536, (24, 8, 64), Experts(experts=40, experts_per_token=8, width=512), 49155, 61.04),
+    ],
+)
+def test_what_experts_put_out_lies_in_the_gap_of_gate_and_up_where_it_fits(
+    hidden: int, heads: tuple[int, int, int], experts: Experts, vocabulary: int, expected: float
+) -> None:
+    """OLMoE-1B-7B and granite-3.0-3b-a800m on an MI300X at 4096 tokens (gpustack/gguf-parser-go issue 45)."""
+    queries, keys, size = heads
+    attention = Attention(query_heads=queries, kv_heads=keys, head_size=size)
+    model = Architecture(
+        family="olmoe",
+        hidden_size=hidden,
+        vocabulary_size=vocabulary,
+        layer_groups=(LayerGroup(blocks=(attention, experts)),),
+        layer_order=(0,) * 16,
+    )
+    options = LlamaCpp(version="b10357", n_ctx=4096, n_parallel=1, flash_attention=FlashAttention.ON)
+    log = logged(placed(model, options, context=4096, kv_cache=KvFormat.Q8_0))
+    assert log.devices[0].compute_bytes / MIB == pytest.approx(expected, rel=0.005)
+
+
 def test_older_builds_reserve_logits_of_a_whole_micro_batch() -> None:
     """Llama-3.1-8B with flash attention at a short context: 512 × 128256 × 4 bytes and the hidden state, 258.5 MiB."""
     log = logged(placed(LLAMA_8B, LlamaCpp(version="b5192", n_ctx=2048, flash_attention=FlashAttention.ON)))

@@ -6,6 +6,7 @@ is written; ggml/src/ggml-alloc.c for what is computed in place. Counts are elem
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from cardmatch.engine.models.architecture import (
     Span,
 )
 
+_FUSED_RESULTS = 3  # gate, up and their product
 # The fork computes the soft-capped logits beside the plain ones.
 _SOFT_CAPPED = ("gemma2", "gemma3n", "gemma4")
 
@@ -55,14 +57,17 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
 
     def feed_forward_stage(self, results: int) -> int:
         """Gate, up and their product, or the first two in older builds, on the streams of the hidden size."""
-        streams = min(self.streams, results)
+        streams = self.streams if results >= _FUSED_RESULTS else min(self.streams, results)
         return results * self.feed_forward + streams * self.hidden if self.feed_forward else 0
 
     def experts_stage(self, results: int) -> int:
-        """The same of all chosen experts, or what comes out of them beside what went in."""
-        if not self.experts_inner:
+        """The same of all chosen experts, and what comes out of them: in the gap that gate and up leave, if it fits."""
+        inner, outer = self.experts_inner, self.experts_outer
+        if not inner:
             return 0
-        return 2 * self.hidden + max(results * self.experts_inner, self.experts_inner + self.experts_outer)
+        if results < _FUSED_RESULTS:
+            return 2 * self.hidden + max(results * inner, inner + outer)
+        return self.streams * self.hidden + results * inner + (0 if outer <= 2 * inner else outer)
 
     def recurrent_stage(self, tokens: int, slots: int) -> int:
         """A recurrent layer's projections, convolution and gates of all tokens, and the new state of each slot."""
@@ -116,9 +121,16 @@ def graph_of(architecture: Architecture, mla: MlaEra) -> Graph:
         recurrent=max((_recurrent(block)[0] for block in blocks), default=0),
         state=max((_recurrent(block)[1] for block in blocks), default=0),
         window_tokens=max((getattr(block, "window_tokens", None) or 0 for block in blocks), default=0) or None,
-        streams=2 if any(isinstance(block, LinearAttention) for block in blocks) else 3,
+        streams=_streams(blocks, query, outside),
         soft_capped=architecture.family.startswith(_SOFT_CAPPED),
     )
+
+
+def _streams(blocks: Sequence[AnyBlock], query: int, hidden: int) -> int:
+    """Copies of the hidden state; one more where wide queries leave gaps that no feed-forward result fits into."""
+    if any(isinstance(block, LinearAttention) for block in blocks):
+        return 2
+    return 4 if query > hidden else 3
 
 
 def _recurrent(block: AnyBlock) -> tuple[int, int]:
