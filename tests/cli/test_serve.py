@@ -74,15 +74,34 @@ def test_it_answers(served: Served) -> None:
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(served: Served) -> None:
-    """The client gets its problem while the body is still on its way."""
+    """The client gets its problem while the body that it announced is still on its way."""
     connection = served.connect()
-    connection.putrequest("POST", "/nope")
+    connection.putrequest("POST", "/estimate-vram")
     connection.putheader("Content-Type", "application/json")
     connection.putheader("Content-Length", str(50 << 20))
-    connection.endheaders()
+    connection.endheaders(b"{")
     response = connection.getresponse()
-    assert response.status == 404
-    assert response.getheader("content-type") == "application/problem+json"
+    assert (response.status, response.getheader("content-type")) == (413, "application/problem+json")
+    assert json.loads(response.read())["type"] == "/docs/problems/too_large"
+
+
+def test_what_turns_out_too_large_is_refused_on_the_way(served: Served) -> None:
+    """A body in chunks, whose size nobody announced, is cut off at the limit."""
+    connection = served.connect()
+    chunks = (b" " * 65536 for _ in range(100))
+    connection.request("POST", "/estimate-vram", chunks, {"Content-Type": "application/json"}, encode_chunked=True)
+    response = connection.getresponse()
+    assert response.status == 413
+    assert json.loads(response.read())["status"] == 413
+
+
+def test_a_question_is_answered(served: Served) -> None:
+    """A real model over a real socket: the weights of Llama 3.1 8B in bf16 are 8,030,261,248 × 2 bytes."""
+    connection = served.connect()
+    body = json.dumps({"model": "llama 3.1 8b", "cards": ["rtx-4090"]})
+    connection.request("POST", "/estimate-vram", body, {"Content-Type": "application/json"})
+    answer = json.loads(connection.getresponse().read())
+    assert answer["need"]["weights_bytes"] == 16_060_522_496
 
 
 def test_a_wrong_setting_stops_the_start(root: Path) -> None:
