@@ -56,13 +56,13 @@ class Follower:
         """Follow while the block runs, which begins after the first poll or *wait_seconds*, whichever is sooner."""
         tasks = [asyncio.create_task(self._poll_forever()), asyncio.create_task(self._listen_forever())]
         try:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._first.wait(), wait_seconds)
+            await _wait(self._first, wait_seconds)
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            while not all(task.done() for task in tasks):  # a library may swallow the first
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=1)
             with contextlib.suppress(*_Trouble):
                 await self._link.aclose()
 
@@ -168,8 +168,7 @@ class Follower:
             await self.poll()
             self._first.set()
             await asyncio.sleep(_LEAST_PAUSE_SECONDS)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._pause())
+            await _wait(self._wake, self._pause())
 
     async def _listen_forever(self) -> None:
         """Hear announcements while Redis answers; where that ends, polls go on and it is tried again."""
@@ -194,6 +193,13 @@ class Follower:
 
     def _pause(self) -> float:
         return self._poll_seconds * random.uniform(0.9, 1.1)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Until *event* or so long. Not `asyncio.wait_for`, which loses a cancellation that comes with the event."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _sharing(state: RedisState) -> Sharing:

@@ -100,7 +100,8 @@ async def publish(client: Redis, keys: Keys, raw: bytes, *, over: bytes | None, 
     """Make *raw* the current snapshot, in one transaction, and return its head.
 
     *over* is what `read_head` found when the work on *raw* began, None where that was Unusable. Raises Overtaken where
-    something else stands there now, and RedisError; then nothing has changed.
+    something else stands there now, and RedisError, or ConnectionError where the line broke: then either nothing has
+    changed or everything has.
     """
     version = version_of(raw)
     async with client.pipeline(transaction=True) as pipe:
@@ -118,7 +119,9 @@ async def publish(client: Redis, keys: Keys, raw: bytes, *, over: bytes | None, 
         pipe.publish(keys.channel, version)
         try:
             await pipe.execute()
-        except WatchError:
+        except WatchError as problem:
+            if "occurred while watching" in str(problem):  # the library's words for a connection that broke
+                raise ConnectionError(str(problem)) from problem
             raise Overtaken from None
     return head
 
