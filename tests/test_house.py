@@ -27,9 +27,9 @@ MACHINE_PATH = re.compile(r"(?:^|[^\w.])/(?:work|farm|root|home|Users)/")
 @pytest.fixture(scope="module")
 def tracked(root: Path) -> list[Path]:
     """The files that are, or are about to be, committed."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listing = subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)
-    if listing.returncode != 0:  # an unpacked archive has no history; then everything counts but what tools made
+    command = "git ls-files -z --cached --others --exclude-standard 2>&1"
+    listing = subprocess.run(["sh", "-c", command], cwd=root, check=False, capture_output=True, text=True)
+    if listing.returncode != 0:  # no git, or no history; then everything counts but what tools made
         return [path for path in root.rglob("*") if path.is_file() and path.relative_to(root).parts[0] not in MADE]
     return [path for name in listing.stdout.split("\0") if name and (path := root / name).is_file()]
 

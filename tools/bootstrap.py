@@ -101,6 +101,7 @@ def _make_venv() -> None:
         shutil.rmtree(VENV, ignore_errors=True)
         again = _venv()
         if again.returncode != 0:
+            shutil.rmtree(VENV, ignore_errors=True)  # half of one would look like a whole one next time
             sys.exit(f"Cannot make a virtual environment; install python3-venv.\n{again.stdout}{again.stderr}")
 
 
