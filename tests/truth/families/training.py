@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.memory.training.demand import demands
 from cardmatch.engine.memory.training.peak import factors
-from cardmatch.engine.memory.training.placed import attempt, band_of, verdict
+from cardmatch.engine.memory.training.placed import verdict
+from cardmatch.engine.memory.training.tried import PROCESS, attempt, band_of
 from cardmatch.engine.terms.units import GIB
 from tests.truth.cases import Case
 from tests.truth.families.serving_marks import verdict_marks
@@ -77,7 +78,7 @@ def _judged(prepared: Prepared, fitted: TrainingCalibration) -> Judged | None:
     if not prepared.known_device:
         return None
     tried = attempt(prepared.job, prepared.mesh, demands(prepared.job, prepared.mesh), factors(fitted))
-    found = verdict(tried, prepared.placement, fitted)
+    found = verdict(tried, band_of(tried, PROCESS, fitted), prepared.placement)
     outcome: str = prepared.case.outcome
     if outcome != "ran" and "read as out of memory" in (prepared.case.note or ""):
         outcome = AS_READ

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from cardmatch.catalogue.calibration import calibration
+from cardmatch.engine.memory.placement import Device
 from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.memory.training.estimate import estimate_training
 from cardmatch.engine.memory.training.peak import Moment
@@ -113,6 +114,21 @@ def test_offload_is_tight_at_best_and_needs_host_memory() -> None:
     assert {notice.code for notice in found.notices} == {NoticeCode.TRAINING_OFFLOAD}
     poor = replace(on(RTX_4090), host_ram_bytes=32 * GIB)
     assert _one(LLAMA_8B, poor, "full", **offloaded).verdict is Verdict.DOES_NOT_FIT
+
+
+def test_offloaded_checkpoints_cost_host_memory_only() -> None:
+    """Two bytes a hidden element, token and layer, less the two layers that are on their way; no verdict is lost."""
+    found = _one(LLAMA_8B, on(RTX_4090), "qlora", framework="unsloth", sequence_tokens=16384)
+    assert found.host.ram_bytes == 2 * 4096 * 30 * 16384
+    assert found.verdict in RUNS
+    assert found.notices == ()
+
+
+@pytest.mark.parametrize(("model", "card", "published"), [(LLAMA_8B, RTX_4090, 78_475), (LLAMA_70B, A100_80, 89_389)])
+def test_unsloth_trains_about_as_long_sequences_as_it_says(model: Architecture, card: Device, published: int) -> None:
+    """Unsloth's table of context lengths for QLoRA of rank 32, micro-batch 1: within two fifths, never more."""
+    longest = _one(model, on(card), "qlora", framework="unsloth", lora={"rank": 32}).max_sequence_tokens
+    assert 0.6 * published < longest < 1.05 * published
 
 
 def test_what_is_occupied_is_not_there() -> None:

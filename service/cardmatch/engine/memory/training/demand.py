@@ -22,15 +22,16 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes on one rank of one pipeline stage; `*_per_token` per token of the micro-batch on the rank, `*_scores` per
     token and token of the sequence. Calibrated factors are not yet in them.
 
-    `kept` survives from forward to backward, `saved_layer` is what one layer keeps, `live` what the recomputed layer
-    adds. `unscaled`: of kept, what checkpoints hold (exact). `logits_per_token` counts elements of the vocabulary,
-    `loss_per_token` and `loss_fixed` bytes of losses that never hold all logits.
+    `kept` survives from forward to backward, `hosted` does so in host memory; `live` is what the layer in its backward
+    pass adds. `logits_per_token` counts elements of the vocabulary, `loss_per_token` and `loss_fixed` bytes of losses
+    that never hold all logits.
     """
 
     states: States
     gathers: Gathers
     kept_per_token: float
     kept_scores: float
+    hosted_per_token: float
     live_per_token: float
     live_scores: float
     logits_per_token: float
@@ -63,6 +64,11 @@ def _demand(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Demand:
     in_flight = mesh.pipeline if first else 1
     job = _in_16_bits(job) if mesh.weight_shards > 1 else job
     kept, scores = _kept(job, mesh)
+    hosted = 0.0
+    if Offload.ACTIVATIONS in job.offload and job.checkpointing is not Checkpointing.NONE:
+        # Two layers' worth is on its way to the host or back.
+        share = min(1.0, 2 / len(job.architecture.layer_order))
+        hosted, kept, scores = (1 - share) * kept, share * kept, share * scores
     live, live_scores = _live(job, mesh)
     logits, per_token, fixed = _loss(job, mesh, on) if last else (0.0, 0.0, 0.0)
     return Demand(
@@ -70,6 +76,7 @@ def _demand(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Demand:
         gathers=gathers(job, mesh, on),
         kept_per_token=kept * in_flight / mesh.pipeline,
         kept_scores=scores * in_flight / mesh.pipeline,
+        hosted_per_token=hosted * in_flight / mesh.pipeline,
         live_per_token=live,
         live_scores=live_scores,
         logits_per_token=logits,
@@ -113,10 +120,6 @@ def _kept(job: TrainingJob, mesh: Mesh) -> tuple[float, float]:
             kept += count * _split(saved, mesh)
         else:
             kept += count * (checkpoint + (saved.attention + saved.outputs / 2) / mesh.tensor)
-    if Offload.ACTIVATIONS in job.offload and job.checkpointing is not Checkpointing.NONE:
-        # Two layers' worth is on its way to the host or back.
-        share = 2 / len(job.architecture.layer_order)
-        kept, scores = share * kept, share * scores
     return kept, scores
 
 

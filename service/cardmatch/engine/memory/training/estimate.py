@@ -15,7 +15,7 @@ from cardmatch.engine.memory.training.mesh import Mesh, mesh
 from cardmatch.engine.memory.training.peak import Moment, factors
 from cardmatch.engine.memory.training.placed import placed
 from cardmatch.engine.memory.training.settle import BITSANDBYTES, settle
-from cardmatch.engine.memory.training.trials import Trials, attempted, trials
+from cardmatch.engine.memory.training.trials import Trials, attempted, described, trials
 from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
@@ -65,7 +65,7 @@ def _estimate_one(
     job = shared.job
     check_layout(job.architecture, placement, index)
     tried = attempted(shared, job, mesh(job.workload, job.default_sharding, placement))
-    found = placed(tried, placement, shared.calibration)
+    found = placed(tried, described(shared, tried), placement)
     if not alternatives or found.verdict in GOOD:
         return found
     shrinks = min(found.max_micro_batch, found.max_sequence_tokens) > 0 or tried.top.moment is not Moment.STEP

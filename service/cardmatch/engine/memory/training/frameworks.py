@@ -55,7 +55,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     `upcasts` casts what QLoRA does not quantise to fp32. `fused_optimizer` spares the foreach step's copy.
     `root_apart` shards embedding and head as units of their own. `reduce_bytes` of gradients on the wire.
     `keeps_quantised_inputs`: its bitsandbytes version keeps the inputs of frozen 4-bit matrices.
-    `quantises_experts`: fused 3-D expert tensors too. `gradient_bytes` overrides the recipe with a master copy.
+    `quantises_experts`: fused 3-D expert tensors too. `offloads_checkpoints`: its gradient checkpointing keeps the
+    checkpoints in host memory. `gradient_bytes` overrides the recipe with a master copy.
     """
 
     source: str
@@ -69,6 +70,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     reduce_bytes: int = 2
     keeps_quantised_inputs: bool = False
     quantises_experts: bool = False
+    offloads_checkpoints: bool = False
     selective_keeps_all_but_scores: bool = False
     gradient_bytes: int | None = None
     gradient_accumulation_steps: int = 1
@@ -94,10 +96,11 @@ FRAMEWORKS: dict[Framework, Behaviour] = {
         quantises_experts=True,
     ),
     Framework.UNSLOTH: Behaviour(
-        source="unsloth kernels: fused norms, rotary, LoRA MLP, cross-entropy in chunks",
+        source="unsloth: fused norms, rotary, LoRA MLP; cross-entropy in chunks; checkpoints offloaded to RAM",
         kernels=Kernels.FUSED,
         cross_entropy=CrossEntropy.LINEAR,
         quantises_experts=True,
+        offloads_checkpoints=True,
         optimizer=OptimizerName.ADAMW_8BIT,
     ),
     Framework.LLAMA_FACTORY: Behaviour(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from cardmatch.engine.memory.training.peak import Curve, Curves, peak
+from cardmatch.engine.memory.training.peak import Curve, Curves, floor
 
 MOST = 65_536
 """Sequences of the largest micro-batch that a request may ask for."""
@@ -63,7 +63,7 @@ def _quadratic(room: float, slope: float, square: float) -> int:
 
 
 def _runs(stages: tuple[Curves, ...], budget: int, tokens: float, sequence_tokens: int) -> bool:
-    return all(peak(on, tokens, sequence_tokens).floor <= budget for on in stages)
+    return all(floor(on, tokens, sequence_tokens) <= budget for on in stages)
 
 
 def _settled(near: int, most: int, runs: Callable[[int], bool]) -> int:

@@ -127,6 +127,13 @@ def curves(demand: Demand, known: Factors) -> Curves:
     )
 
 
+def floor(on: Curves, tokens: float, sequence_tokens: int) -> float:
+    """The floor of the peak alone."""
+    kept = on.kept.at(tokens, sequence_tokens)
+    turns = kept + max(on.logits.at(tokens, sequence_tokens), on.live.at(tokens, sequence_tokens) + on.backward)
+    return on.resident + max(on.passes + turns, on.step) - on.pageable + on.outside
+
+
 def peak(on: Curves, tokens: float, sequence_tokens: int) -> Peak:
     """The peak of a micro-batch of *tokens* on the rank, in sequences of *sequence_tokens*."""
     kept, live = on.kept.at(tokens, sequence_tokens), on.live.at(tokens, sequence_tokens)

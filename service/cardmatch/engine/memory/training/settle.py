@@ -17,6 +17,7 @@ from cardmatch.engine.memory.training.workload import (
     Checkpointing,
     Lora,
     Method,
+    Offload,
     Sharding,
     Training,
 )
@@ -96,7 +97,7 @@ def settle(
         upcast=_upcasts(chosen, quantised=quantised),
         quantised=quantised,
         default_sharding=Sharding(chosen.behaviour.sharding),
-        offload=frozenset(workload.offload),
+        offload=_offload(workload, chosen),
         spread=spread,
     )
     return job, _assumed(workload, chosen)
@@ -187,6 +188,12 @@ def _style(architecture: Architecture, chosen: Choices, recipe: Recipe, added: A
         score_bytes=recipe.compute + (4 if sixteen_bit and upcast_scores else 0),
         dropout=architecture.family in TRAINED_WITH_DROPOUT,
     )
+
+
+def _offload(workload: Training, chosen: Choices) -> frozenset[Offload]:
+    """What was asked for, and the checkpoints where the framework's own checkpointing moves them."""
+    moved = chosen.behaviour.offloads_checkpoints and chosen.checkpointing is Checkpointing.FULL
+    return frozenset(workload.offload) | ({Offload.ACTIVATIONS} if moved else frozenset())
 
 
 def _upcasts(chosen: Choices, *, quantised: bool) -> bool:

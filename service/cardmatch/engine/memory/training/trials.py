@@ -11,8 +11,8 @@ from cardmatch.engine.memory.training.demand import demands
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh
 from cardmatch.engine.memory.training.peak import Factors
-from cardmatch.engine.memory.training.placed import Tried, attempt
 from cardmatch.engine.memory.training.settle import PartsOf, settle
+from cardmatch.engine.memory.training.tried import Told, Tried, attempt, told
 from cardmatch.engine.memory.training.workload import Training
 
 
@@ -24,12 +24,13 @@ class Trials(NamedTuple):
     calibration: TrainingCalibration
     jobs: dict[Training, TrainingJob]
     tried: dict[tuple[Training, Mesh], Tried]
+    told: dict[tuple[Training, Mesh], Told]
     parts_of: PartsOf
 
 
 def trials(job: TrainingJob, known: Factors, calibration: TrainingCalibration) -> Trials:
     """Nothing tried yet."""
-    return Trials(job, known, calibration, {job.workload: job}, {}, {job.checkpoint: job.parts})
+    return Trials(job, known, calibration, {job.workload: job}, {}, {}, {job.checkpoint: job.parts})
 
 
 def attempted(shared: Trials, job: TrainingJob, on: Mesh) -> Tried:
@@ -38,6 +39,15 @@ def attempted(shared: Trials, job: TrainingJob, on: Mesh) -> Tried:
     found = shared.tried.get(key)
     if found is None:
         found = shared.tried[key] = attempt(job, on, demands(job, on), shared.known)
+    return found
+
+
+def described(shared: Trials, tried: Tried) -> Told:
+    """What is told of *tried* on any card."""
+    key = (tried.job.workload, tried.mesh)
+    found = shared.told.get(key)
+    if found is None:
+        found = shared.told[key] = told(tried, shared.calibration)
     return found
 
 

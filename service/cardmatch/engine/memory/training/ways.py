@@ -16,6 +16,7 @@ from cardmatch.engine.memory.training.mesh import mesh
 from cardmatch.engine.memory.training.placed import verdict
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, OptimizerName
 from cardmatch.engine.memory.training.trials import Trials, attempted, changed
+from cardmatch.engine.memory.training.tried import PROCESS, band_of
 from cardmatch.engine.memory.training.workload import Checkpointing, Method, Offload, Sharding
 from cardmatch.engine.memory.verdict import Verdict
 
@@ -58,7 +59,7 @@ def _first(shared: Trials, sort: Iterator[Way]) -> WayToFit | None:
     for way in sort:
         job = changed(shared, way.fields) if way.fields else shared.job
         tried = attempted(shared, job, mesh(job.workload, job.default_sharding, way.where))
-        judged = verdict(tried, way.where, shared.calibration)
+        judged = verdict(tried, band_of(tried, PROCESS, shared.calibration), way.where)
         if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in way.fields):
             changes = tuple([_change(name, value) for name, value in way.fields.items()]) + way.cards
             headroom = judged.budget - judged.expected
