@@ -69,7 +69,7 @@ def estimate_serving(
         kv_cache=kv_cache(job),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=estimates,
-        assumptions=assumptions,
+        assumptions=started.assumptions + assumptions,
         notices=started.notices + _notices(job),
         engine_log=log_reading(started, job, estimates, calibration),
     )

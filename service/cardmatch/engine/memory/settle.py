@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.weights import WeightSums, weight_sums
@@ -32,7 +33,7 @@ def settle(
     stored = requantised(architecture, checkpoint, workload.weights)
     if workload.weights == "as_published":
         assumed["weights"] = stored.format
-    cache = _cache_format(workload.kv_cache, stored)
+    cache = _cache_format(workload, stored)
     if workload.kv_cache is KvFormat.AUTO and isinstance(cache, KvFormat):
         assumed["kv_cache"] = cache.value
     job = ServingJob(
@@ -100,10 +101,15 @@ def _check_lengths(workload: Inference, context: int, mean: int) -> None:
         )
 
 
-def _cache_format(asked: KvCache, checkpoint: Checkpoint) -> KvCache:
-    """`auto` is what the checkpoint declares, else its 16-bit type; fp32 checkpoints are served in 16 bits."""
-    if asked is not KvFormat.AUTO:
-        return asked
+def _cache_format(workload: Inference, checkpoint: Checkpoint) -> KvCache:
+    """`auto` is what the checkpoint declares, else its 16-bit type; fp32 checkpoints are served in 16 bits.
+
+    llama.cpp and its kin take F16 whatever the file says.
+    """
+    if workload.kv_cache is not KvFormat.AUTO:
+        return workload.kv_cache
+    if isinstance(workload.engine, LLAMA_CPP_KIN):
+        return KvFormat.FP16
     if checkpoint.kv_cache is not None:
         return checkpoint.kv_cache
     return KvFormat.FP16 if checkpoint.base is Dtype.FP16 else KvFormat.BF16

@@ -19,7 +19,7 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
-from cardmatch.engine.terms.notice import Notice
+from cardmatch.engine.terms.notice import Assumption, Notice
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     placements: tuple[Placement, ...]
     logged: Logged | None
     notices: tuple[Notice, ...]
+    assumptions: tuple[Assumption, ...]
 
 
 def told(
@@ -38,13 +39,20 @@ def told(
     read = read_arguments(workload, architecture, checkpoint)
     placements = tuple(laid_out(placement, read.layout, index) for index, placement in enumerate(placements))
     if workload.engine_log is None:
-        return Told(workload=read.workload, placements=placements, logged=None, notices=read.notices)
+        return Told(
+            workload=read.workload,
+            placements=placements,
+            logged=None,
+            notices=read.notices,
+            assumptions=read.assumptions,
+        )
     logged = read_log(workload.engine_log)
     return Told(
-        workload=as_logged(read.workload, logged, architecture),
+        workload=as_logged(read.workload, logged, architecture, checkpoint),
         placements=tuple(placed_as_logged(placement, logged, index) for index, placement in enumerate(placements)),
         logged=logged,
         notices=read.notices,
+        assumptions=read.assumptions,
     )
 
 

@@ -94,7 +94,7 @@ def test_llama_server_as_posted_in_issues() -> None:
     assert (engine.n_ctx, engine.n_gpu_layers, engine.n_parallel, engine.n_ubatch) == (65536, 33, 2, 1024)
     assert engine.flash_attention is FlashAttention.ON
     assert read.workload.kv_cache == KvFormats(k=KvFormat.Q8_0, v=KvFormat.Q4_0)
-    assert arguments_of(read, NoticeCode.OPTIONS_WITHOUT_EFFECT) == ["-m", "--jinja"]
+    assert arguments_of(read, NoticeCode.OPTIONS_WITHOUT_EFFECT) == ["--jinja"]
 
 
 def test_llama_server_with_experts_in_ram_and_drafts() -> None:

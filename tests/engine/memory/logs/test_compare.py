@@ -76,6 +76,17 @@ def test_a_log_names_the_engine_where_the_request_does_not() -> None:
     assert reading.engine == "llama_cpp"
 
 
+def test_a_log_gives_the_weights_where_the_request_does_not() -> None:
+    """The file's mix stands in its log; what a request says of the weights goes first."""
+    log = f"print_info: file type   = Q4_K - Medium\n{OLLAMA_2024}"
+    engine = LlamaCpp(version="b3600")
+    assert (
+        estimated(log, Inference(engine=engine)).need == estimated(OLLAMA_2024, Inference(weights="gguf:Q4_K_M")).need
+    )
+    other = estimated(log, Inference(engine=engine, weights="gguf:Q8_0"))
+    assert other.need == estimated(OLLAMA_2024, Inference(weights="gguf:Q8_0")).need
+
+
 def test_a_log_of_another_engine_is_refused() -> None:
     """A question about one engine with the log of another is a mistake, and says whose log it is."""
     with pytest.raises(Invalid) as caught:

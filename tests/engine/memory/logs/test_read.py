@@ -136,6 +136,21 @@ def test_llama_cpp_prints_a_line_for_each_buffer() -> None:
     assert (log.options["kv_unified"], log.options["flash_attention"], log.kv_cache) == (True, "on", KvFormat.FP16)
 
 
+@pytest.mark.parametrize(
+    ("line", "weights"),
+    [
+        ("llama_model_loader: - kv  22:                          general.file_type u32              = 18", "gguf:Q6_K"),
+        ("print_info: file type   = Q4_K - Medium", "gguf:Q4_K_M"),
+        ("llm_load_print_meta: model ftype      = IQ4_XS - 4.25 bpw", "gguf:IQ4_XS"),
+        ("llm_load_print_meta: model ftype      = all F32", "gguf:F32"),
+        ("print_info: file size   = 4.58 GiB (4.89 BPW)", None),
+    ],
+)
+def test_llama_cpp_prints_the_mix_of_the_file(line: str, weights: str | None) -> None:
+    """By its number among the file's keys, or by its name."""
+    assert read_log(f"{line}\n{LLAMA_CPP}").weights == weights
+
+
 def test_ollama_passes_its_runners_lines_on() -> None:
     """Ollama's log has llama.cpp's lines between its own (ollama#10114)."""
     log = read_log(OLLAMA)

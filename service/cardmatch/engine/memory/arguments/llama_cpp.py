@@ -9,6 +9,7 @@ from cardmatch.engine.memory.arguments.names.ik_llama_cpp import NAMES as FORK_N
 from cardmatch.engine.memory.arguments.names.llama_cpp import NAMES
 from cardmatch.engine.memory.arguments.table import Flag, Put, Table, Takes, constant, option, words
 from cardmatch.engine.memory.arguments.values import integer, switch
+from cardmatch.engine.memory.arguments.weights import note_file, note_model
 from cardmatch.engine.memory.engines.llama_cpp.eras import MlaEra
 from cardmatch.engine.memory.engines.llama_cpp.options import Draft, Variant
 from cardmatch.engine.memory.engines.llama_cpp.overrides import TensorOverride, Where
@@ -147,6 +148,10 @@ EFFECTIVE = {
     "--mla-use": Flag(_mla),
     "--fused-moe": Flag(lambda found, _: found.options.update(variant=Variant.IK), Takes.NOTHING),
     "--attention-max-batch": Flag(lambda found, _: found.options.update(variant=Variant.IK)),
+    "--model": Flag(note_file),
+    "--model-url": Flag(note_file),
+    "--hf-file": Flag(note_file),
+    "--hf-repo": Flag(lambda found, value: found.scratch.update(repository=value)),
     "--run-time-repack": Flag(lambda found, _: found.options.update(variant=Variant.IK), Takes.NOTHING),
 }
 _ALIASES = {
@@ -178,6 +183,11 @@ _ALIASES = {
     "--draft-max": "--spec-draft-n-max",
     "--draft": "--spec-draft-n-max",
     "--draft-n": "--spec-draft-n-max",
+    "-m": "--model",
+    "-mu": "--model-url",
+    "-hf": "--hf-repo",
+    "-hfr": "--hf-repo",
+    "-hff": "--hf-file",
     "-mla": "--mla-use",
     "-fmoe": "--fused-moe",
     "-amb": "--attention-max-batch",
@@ -205,6 +215,8 @@ def finish(found: Found, environment: dict[str, str]) -> None:
     """Cache types of both sides, overrides in order, and the environment variables that stand for options."""
     del environment
     found.options.update(_gathered(found.scratch))
+    if repository := found.scratch.get("repository"):
+        note_model(found, repository)
     sides = {side: found.scratch.get(side, KvFormat.FP16) for side in ("k", "v")}
     if "k" in found.scratch or "v" in found.scratch:
         found.workload["kv_cache"] = sides["k"] if sides["k"] is sides["v"] else KvFormats(**sides)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cardmatch.engine.memory.arguments.found import Found
 from cardmatch.engine.memory.arguments.table import Flag, Table, option
 from cardmatch.engine.memory.arguments.values import integer
+from cardmatch.engine.memory.arguments.weights import note_model
 
 
 def _gpu(found: Found, value: str) -> None:
@@ -29,6 +30,7 @@ TABLE = Table(
         {"--identifier", "--ttl", "--yes", "-y", "--exact", "--host", "--port", "--verbose", "--quiet", "--help", "-h"}
     ),
     not_considered=frozenset({"--estimate-only"}),
+    positional=note_model,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from cardmatch.engine.memory.arguments.found import Found, wrong_value
 from cardmatch.engine.memory.arguments.table import Table, words
 from cardmatch.engine.memory.arguments.values import integer, switch, text
+from cardmatch.engine.memory.arguments.weights import note_model
 from cardmatch.engine.models.kv_formats import KvFormat
 
 _PARAMETER = re.compile(r"(?im)^\s*(?:/set\s+)?parameter\s+(\w+)\s+(\S+)")
@@ -33,7 +34,15 @@ _FLAGS = words(
     --version --quantize --file -f -v -h
     """
 )
-TABLE = Table(engine="ollama", effective={}, without_effect=_FLAGS)
+
+
+def _named(found: Found, word: str) -> None:
+    """The model of `ollama run MODEL`, or of a Modelfile's FROM."""
+    if word.upper() != "FROM":
+        note_model(found, word)
+
+
+TABLE = Table(engine="ollama", effective={}, without_effect=_FLAGS, positional=_named)
 
 
 def finish(found: Found, environment: dict[str, str]) -> None:

@@ -26,7 +26,7 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.formats import DTYPE_BITS
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
 
 _Finish = Callable[[Found, dict[str, str]], None]
 _READERS: dict[type, tuple[Table, _Finish]] = {
@@ -49,6 +49,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     workload: Inference
     layout: Layout | None = None
     notices: tuple[Notice, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 def read_arguments(workload: Inference, architecture: Architecture, checkpoint: Checkpoint) -> Read:
@@ -69,10 +70,15 @@ def read_arguments(workload: Inference, architecture: Architecture, checkpoint: 
     plain = found.workload.pop("weights_if_plain", None)
     if plain and workload.weights == "as_published" and checkpoint.format in DTYPE_BITS:
         changed["weights"] = plain
+    else:
+        found.assumed.pop("weights", None)
     return Read(
         workload=msgspec.structs.replace(workload, **found.workload, **changed),
         layout=_layout(found),
         notices=_notices(found),
+        assumptions=tuple(
+            Assumption(pointer=f"/workload/{name}", value=value) for name, value in found.assumed.items()
+        ),
     )
 
 

@@ -34,7 +34,8 @@ class Flag(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """All options of a program: those with an effect, those that are known to have none, those not computed.
 
-    `spelling` brings a written name to the one that the table has (vLLM takes underscores too).
+    `spelling` brings a written name to the one that the table has (vLLM takes underscores too); `positional` reads
+    words that belong to no option.
     """
 
     engine: str
@@ -42,6 +43,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     without_effect: frozenset[str]
     not_considered: frozenset[str] = frozenset()
     spelling: Callable[[str], str] = str
+    positional: Put | None = None
 
 
 def words(text: str) -> frozenset[str]:
@@ -95,6 +97,8 @@ def read_words(words: Iterable[str], table: Table, found: Found) -> None:
     while pending:
         word = pending.pop(0)
         if not _is_option(word):
+            if table.positional is not None:
+                table.positional(found, word)
             continue
         written, given, value = word.partition("=")
         name = table.spelling(written)

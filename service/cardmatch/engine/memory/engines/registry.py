@@ -45,7 +45,8 @@ def reserve(job: ServingJob, engine: AnyEngine, placement: Placement, calibratio
     return _RESERVE[type(engine)](job, engine, placement, calibration)
 
 
-_LAYER_SPLIT = (LlamaCpp, Ollama, LmStudio, Transformers)
+LLAMA_CPP_KIN = (LlamaCpp, Ollama, LmStudio)
+_LAYER_SPLIT = (*LLAMA_CPP_KIN, Transformers)
 
 
 def arranged(engine: AnyEngine, placement: Placement) -> Placement:

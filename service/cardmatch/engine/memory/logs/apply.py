@@ -11,9 +11,7 @@ from cardmatch.engine.memory.arguments.read import own_length
 from cardmatch.engine.memory.arguments.sglang import KV_FORMATS as SGLANG_FORMATS
 from cardmatch.engine.memory.arguments.vllm import KV_FORMATS as VLLM_FORMATS
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
-from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
-from cardmatch.engine.memory.engines.ollama.options import Ollama
-from cardmatch.engine.memory.engines.registry import AnyEngine
+from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN, AnyEngine
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
 from cardmatch.engine.memory.engines.vllm.options import Vllm
@@ -21,18 +19,19 @@ from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.logs.logged import Logged
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.formats import DTYPE_BITS
 from cardmatch.engine.models.kv_formats import KvFormat, KvFormats
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Params
 
 POINTER = "/workload/engine_log"
 _ENGINES: dict[str, type[Any]] = {"vllm": Vllm, "sglang": Sglang, "tensorrt_llm": TensorrtLlm, "llama_cpp": LlamaCpp}
-_KIN = (LlamaCpp, Ollama, LmStudio)
 _FORMATS = {"vllm": VLLM_FORMATS, "sglang": SGLANG_FORMATS}
 
 
-def as_logged(workload: Inference, logged: Logged, architecture: Architecture) -> Inference:
-    """*workload* with the options and cache format of the log. Raises Invalid where it asks about another engine."""
+def as_logged(workload: Inference, logged: Logged, architecture: Architecture, checkpoint: Checkpoint) -> Inference:
+    """*workload* with the options and formats of the log. Raises Invalid where it asks about another engine."""
     engine = _engine(workload, logged)
     settings = {**own_length(engine, architecture), **logged.options}
     if logged.version:
@@ -49,7 +48,12 @@ def as_logged(workload: Inference, logged: Logged, architecture: Architecture) -
     except msgspec.ValidationError:
         raise Invalid(Fault(code=FaultCode.LOG_NOT_READ, pointer=POINTER)) from None
     cache = _cache(logged)
-    return msgspec.structs.replace(workload, engine=engine, kv_cache=workload.kv_cache if cache is None else cache)
+    weights = workload.weights
+    if logged.weights and weights == "as_published" and checkpoint.format in DTYPE_BITS:
+        weights = logged.weights
+    return msgspec.structs.replace(
+        workload, engine=engine, weights=weights, kv_cache=workload.kv_cache if cache is None else cache
+    )
 
 
 def placed_as_logged(placement: Placement, logged: Logged, index: int) -> Placement:
@@ -78,7 +82,7 @@ def _engine(workload: Inference, logged: Logged) -> Any:
     kind = _ENGINES["llama_cpp" if logged.engine == "ollama" else logged.engine]
     if isinstance(asked, kind):
         return asked
-    if asked == Vllm() or (kind is LlamaCpp and isinstance(asked, _KIN)):
+    if asked == Vllm() or (kind is LlamaCpp and isinstance(asked, LLAMA_CPP_KIN)):
         return kind()
     raise Invalid(
         Fault(

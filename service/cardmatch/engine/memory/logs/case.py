@@ -38,7 +38,7 @@ def truth_row(logged: Logged, origin: Origin) -> dict[str, Any]:
         "model": {
             "ref": origin.model,
             "config": None,
-            "checkpoint": origin.checkpoint,
+            "checkpoint": origin.checkpoint or logged.weights,
             "file_gib": None,
             "parameters": None,
             "note": logged.model,

@@ -10,6 +10,8 @@ from typing import Any
 
 from cardmatch.engine.memory.logs.logged import LogError, Logged, Trouble
 from cardmatch.engine.memory.logs.scan import first, lines_with, number
+from cardmatch.engine.models.ggml import FILE_TYPES
+from cardmatch.engine.models.gguf_mix import mix_name
 from cardmatch.engine.models.kv_formats import KvFormat, KvFormats
 from cardmatch.engine.terms.units import GIB, MIB
 
@@ -32,6 +34,8 @@ _BUILD = re.compile(r"\bbuild(?::| =|_info:)? +b?(\d{3,6})\b|version: (\d{3,6}) 
 _FORK = re.compile(r"\b(?:mla_attn|fused_moe|attn_max_b) +=")
 _CARD = re.compile(r"(?:Device 0: |CUDA0 \(|GPU\d* name=\")((?:NVIDIA|AMD) [\w ()./-]{3,60}?)(?:,|\)| - |\")")
 _MODEL = re.compile(r"general\.name +str += +([^\n]{1,120})")
+_FILE_TYPE = re.compile(r"general\.file_type +u32 += +(\d{1,3})")
+_FILE_TYPE_NAME = re.compile(r"\b(?:file type|model ftype) +[=:] +(?:all )?(\w+)(?: - (Small|Medium|Large)\b)?")
 _ALLOCATING = re.compile(r"allocating ([\d.]+) MiB on device (\d+): (?:cuda|hip)Malloc failed: out of memory")
 _RESERVING = re.compile(r"failed to allocate \w+ buffer of size (\d+)")
 _CANNOT = re.compile(r"unable to allocate (\w+) buffer")
@@ -75,10 +79,19 @@ def read(text: str) -> Logged:
         figures=figures,
         options=options,
         kv_cache=_cache_types(text),
+        weights=_weights(text),
         model=model.strip() if model else None,
         card=card,
         error=error(text),
     )
+
+
+def _weights(text: str) -> str | None:
+    """The mix by its number among the file's keys, else by its name: `Q4_K - Medium` is Q4_K_M."""
+    kind = FILE_TYPES.get(int(first(text, _FILE_TYPE) or -1))
+    if kind is None and (match := _FILE_TYPE_NAME.search(text)):
+        kind = match[1] + (f"_{match[2][0]}" if match[2] else "")
+    return f"gguf:{kind}" if kind and mix_name(kind) else None
 
 
 def _buffers(text: str) -> dict[str, float]:

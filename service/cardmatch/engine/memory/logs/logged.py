@@ -36,9 +36,9 @@ class LogError(msgspec.Struct, frozen=True, kw_only=True):
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
     """A log as read.
 
-    `figures` go by their path in the engine's reserves (`model_bytes`, `devices/0/compute_bytes`); `options` are fields
-    of the engine's options, `layout` ranks per kind of parallelism, `kv_cache` the format's name, `model` and `card` as
-    the log calls them.
+    `figures` go by their path in the engine's reserves (`model_bytes`, `devices/0/compute_bytes`); `options` are
+    fields of the engine's options, `layout` ranks per kind of parallelism, `kv_cache` and `weights` formats, `model`
+    and `card` as the log calls them.
     """
 
     engine: str
@@ -47,6 +47,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}
     layout: dict[str, int] = {}
     kv_cache: Any = None
+    weights: str | None = None
     model: str | None = None
     card: str | None = None
     error: LogError | None = None

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
-from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
-from cardmatch.engine.memory.engines.ollama.options import Ollama
-from cardmatch.engine.memory.engines.registry import AnyEngine
+from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN, AnyEngine
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.memory.placement import Device
 from cardmatch.engine.models.kv_formats import KvFormat
 
-GGUF = (LlamaCpp, Ollama, LmStudio)
 _GGUF_WEIGHTS = ("gguf:Q8_0", "gguf:Q6_K", "gguf:Q5_K_M", "gguf:Q4_K_M", "gguf:IQ4_XS", "gguf:Q3_K_M", "gguf:IQ2_M")
 _TORCH_WEIGHTS = ("int8", "nf4")
 _SERVER_WEIGHTS = ("fp8", "int8", "awq_int4", "nvfp4")
@@ -20,7 +16,7 @@ _SINCE = {"fp8": (8, 9), "nvfp4": (10, 0)}
 
 def weight_formats(engine: AnyEngine, device: Device) -> tuple[str, ...]:
     """Largest first. 8-bit floats only where the card multiplies them; anything else is unpacked on the way."""
-    if isinstance(engine, GGUF):
+    if isinstance(engine, LLAMA_CPP_KIN):
         return _GGUF_WEIGHTS
     if isinstance(engine, Transformers):
         return _TORCH_WEIGHTS
@@ -29,7 +25,7 @@ def weight_formats(engine: AnyEngine, device: Device) -> tuple[str, ...]:
 
 def cache_formats(engine: AnyEngine) -> tuple[KvFormat, ...]:
     """Largest first; Transformers keeps its cache in the model's own type."""
-    if isinstance(engine, GGUF):
+    if isinstance(engine, LLAMA_CPP_KIN):
         return KvFormat.Q8_0, KvFormat.Q4_0
     return () if isinstance(engine, Transformers) else (KvFormat.FP8_E4M3,)
 

@@ -98,14 +98,15 @@ def shorter_requests(base: Tried) -> Iterator[Trial]:
     tokens = reservation.cache.max_tokens(share, longest - 1) // _ROUND_TOKENS * _ROUND_TOKENS
     if tokens < _SHORTEST_TOKENS or tokens >= longest:
         return
-    changes = [Change(pointer="/workload/context_tokens", value=tokens)]
+    changes = [Change(pointer="/workload/context_tokens", value=tokens)] if tokens < trial.job.context_tokens else []
     option = _LENGTH_OPTION.get(type(trial.engine))
     engine = trial.engine
     if option is not None and (getattr(engine, option) or 0) > tokens:
-        changes = [Change(pointer=f"/workload/engine/{option}", value=tokens)]
+        changes.append(Change(pointer=f"/workload/engine/{option}", value=tokens))
         engine = msgspec.structs.replace(engine, **{option: tokens})
-    shorter = trial.also(*changes, context_tokens=tokens, mean_tokens=min(trial.job.mean_tokens, tokens))
-    yield msgspec.structs.replace(shorter, engine=engine)
+    if changes:
+        context, mean = min(trial.job.context_tokens, tokens), min(trial.job.mean_tokens, tokens)
+        yield msgspec.structs.replace(trial.also(*changes, context_tokens=context, mean_tokens=mean), engine=engine)
 
 
 def leaner_engine(base: Tried, missing: int) -> Iterator[Trial]:

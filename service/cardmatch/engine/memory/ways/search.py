@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cardmatch.engine.memory.answer import WayToFit
+from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN
 from cardmatch.engine.memory.ways import levers, spill
-from cardmatch.engine.memory.ways.formats import GGUF
 from cardmatch.engine.memory.ways.trial import Request, Trial, Tried, excess_bytes
 
 _MOST_TIMES_CARDS = 8
@@ -22,7 +22,7 @@ def ways_to_fit(request: Request, base: Tried, index: int) -> tuple[WayToFit, ..
     """
     missing = excess_bytes(base)
     found: list[WayToFit] = []
-    if isinstance(base.trial.engine, GGUF):
+    if isinstance(base.trial.engine, LLAMA_CPP_KIN):
         found += _first(request, spill.experts_in_ram(base), 5) or _first(request, spill.layers_in_ram(base), 5)
     weights = _first(request, levers.lighter_weights(request, base, missing))
     cache = _first(request, levers.lighter_cache(base, missing))
