@@ -149,6 +149,7 @@ def test_every_default_is_said() -> None:
     answer = ask(LLAMA)
     assumed = {assumption.pointer for assumption in answer.assumptions}
     assert {
+        "/workload/engine",
         "/workload/context_tokens",
         "/workload/concurrency",
         "/workload/mean_tokens_per_request",

@@ -26,6 +26,10 @@ EngineLog = Annotated[
 ]
 
 
+DEFAULT_ENGINE = Vllm()
+"""What is meant where no engine is named; that very object, so that the answer can say that it was assumed."""
+
+
 class Inference(
     msgspec.Struct, tag="inference", tag_field="kind", frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
@@ -35,7 +39,7 @@ class Inference(
     request holds on average and defaults to it.
     """
 
-    engine: AnyEngine = Vllm()
+    engine: AnyEngine = DEFAULT_ENGINE
     context_tokens: Tokens | None = None
     concurrency: Concurrency | None = None
     mean_tokens_per_request: Tokens | None = None

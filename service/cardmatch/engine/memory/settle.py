@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN
-from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.inference import DEFAULT_ENGINE, Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.weights import WeightSums, weight_sums
 from cardmatch.engine.memory.widths import widths
@@ -29,6 +29,8 @@ def settle(
 ) -> tuple[ServingJob, tuple[Assumption, ...]]:
     """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload."""
     assumed: dict[str, Scalar] = {}
+    if workload.engine is DEFAULT_ENGINE:
+        assumed["engine"] = str(DEFAULT_ENGINE.__struct_config__.tag)
     context, concurrency, mean = _lengths(workload, architecture, assumed)
     stored = requantised(architecture, checkpoint, workload.weights)
     if workload.weights == "as_published":
