@@ -86,6 +86,7 @@ def _serving(
         world.calibration.serving,
         alternatives=alternatives(world) if request.ways_to_fit else (),
         spread=model.spread,
+        model=model.id,
     )
     return _in_words(world, request, workload, model, figures, language, today)
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from cardmatch.catalogue.names.cards import resolve_card
 from cardmatch.catalogue.world import World
-from cardmatch.engine.hardware.card import Card, Mig, MigProfile, mig_profile
+from cardmatch.engine.hardware.card import Card, Mig, MigProfile, Topology, mig_profile
 from cardmatch.engine.hardware.choice import CardChoice, CustomCard, Link
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.placement import Device, Placement
@@ -46,10 +46,20 @@ def resolve_placement(world: World, choice: str | CardChoice) -> Placement:
         device=device,
         count=choice.count,
         layout=layout,
-        link=choice.link,
+        link=choice.link or _own_link(world, device),
         occupied_bytes=choice.occupied_bytes,
         host_ram_bytes=choice.host_ram_bytes,
     )
+
+
+def _own_link(world: World, device: Device) -> Link | None:
+    """PCIe for a card that no other link can join, NVSwitch for those that come with it; unknown for the rest."""
+    card = None if device.card is None else world.cards[device.card]
+    if card is None:
+        return None
+    if card.nvlink is None:
+        return Link.PCIE
+    return Link.NVSWITCH if card.nvlink.topology is Topology.NVSWITCH else None
 
 
 def _check_layout(layout: Layout, choice: CardChoice) -> None:

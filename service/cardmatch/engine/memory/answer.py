@@ -95,5 +95,8 @@ class PlacementEstimate(msgspec.Struct, frozen=True, kw_only=True):
     host: Host
     max_context_tokens: Annotated[TokenCount, Meta(description="The longest single request; 0 where none fits.")]
     max_concurrency: Annotated[TokenCount, Meta(description="Requests of mean length that run at once.")]
+    command: Annotated[
+        str | None, Meta(description="Starts the engine with the length that the verdict assumes; null for a library.")
+    ] = None
     ways_to_fit: tuple[WayToFit, ...] = ()
     notices: tuple[Notice, ...] = ()

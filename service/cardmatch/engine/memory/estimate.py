@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from cardmatch.engine.memory.advisories import advisories
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
+from cardmatch.engine.memory.assumed import assumed_of_engine
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.commands.subject import Subject
+from cardmatch.engine.memory.commands.write import written
 from cardmatch.engine.memory.engines.registry import arranged
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
@@ -15,7 +19,7 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.told import log_reading, told
 from cardmatch.engine.memory.ways.search import ways_to_fit
-from cardmatch.engine.memory.ways.trial import Request, Trial
+from cardmatch.engine.memory.ways.trial import Request, Trial, Tried
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
@@ -47,18 +51,28 @@ def estimate_serving(
     *,
     alternatives: tuple[Placement, ...] = (),
     spread: Spread | None = None,
+    model: str | None = None,
 ) -> ServingEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, best first; without any none is computed.
-    *spread* is given for a bare size. Raises Invalid with pointers into the request.
+    *spread* is given for a bare size. *model* is how engines find the model, for the command that starts them.
+    Raises Invalid with pointers into the request.
     """
     started = told(workload, placements, architecture, checkpoint)
     job, assumptions = settle(started.workload, architecture, checkpoint, spread)
     request = Request(calibration=calibration, alternatives=alternatives)
+    changed = started.workload.weights not in {"as_published", checkpoint.format}
+    subject = Subject(
+        model=model,
+        quantised_to=started.workload.weights if changed else None,
+        job=job,
+        engine=started.workload.engine,
+        placement=started.placements[0],
+        longest_tokens=job.context_tokens,
+    )
     estimates = tuple(
-        _estimate_one(job, started.workload, placement, index, request)
-        for index, placement in enumerate(started.placements)
+        _estimate_one(subject, placement, index, request) for index, placement in enumerate(started.placements)
     )
     counts = parameters(architecture)
     return ServingEstimate(
@@ -69,20 +83,34 @@ def estimate_serving(
         kv_cache=kv_cache(job),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=estimates,
-        assumptions=started.assumptions + assumptions,
+        assumptions=started.assumptions + assumptions + assumed_of_engine(job, started.workload.engine),
         notices=started.notices + _notices(job),
         engine_log=log_reading(started, job, estimates, calibration),
     )
 
 
-def _estimate_one(
-    job: ServingJob, workload: Inference, placement: Placement, index: int, request: Request
-) -> PlacementEstimate:
-    check_layout(job.architecture, arranged(workload.engine, placement), index)
-    tried = request.tried(Trial(changes=(), job=job, engine=workload.engine, where=placement))
-    if not request.alternatives or tried.good:
-        return tried.placed
-    return msgspec.structs.replace(tried.placed, ways_to_fit=ways_to_fit(request, tried, index))
+def _estimate_one(subject: Subject, placement: Placement, index: int, request: Request) -> PlacementEstimate:
+    check_layout(subject.job.architecture, arranged(subject.engine, placement), index)
+    tried = request.tried(Trial(changes=(), job=subject.job, engine=subject.engine, where=placement))
+    ways = () if tried.good or not request.alternatives else ways_to_fit(request, tried, index)
+    where = tried.trial.where
+    return msgspec.structs.replace(
+        tried.placed,
+        command=_command(subject, tried, where),
+        ways_to_fit=ways,
+        notices=tried.placed.notices + advisories(subject.job, subject.engine, where, tried.reservation),
+    )
+
+
+def _command(subject: Subject, tried: Tried, where: Placement) -> str | None:
+    """The command for a placement; most placements of a request share it."""
+    longest = tried.reservation.longest_tokens
+    key = ("command", where.layout, longest, where.occupied_bytes and (where.occupied_bytes, where.device.memory_bytes))
+    if key not in subject.job.shared:
+        of = msgspec.structs.replace(subject, placement=where, longest_tokens=longest)
+        subject.job.shared[key] = written(of)
+    found: str | None = subject.job.shared[key]
+    return found
 
 
 def check_layout(architecture: Architecture, placement: Placement, index: int) -> None:

@@ -31,6 +31,8 @@ class NoticeCode(StrEnum):
     TYPICAL_MODEL = "typical_model"  # model: the size that was named, reference: the model that stands for it
     FORMAT_NOT_NATIVE = "format_not_native"  # card, format
     NO_FAST_LINK = "no_fast_link"  # card, count
+    MEMORY_HELD_BY_OTHERS = "memory_held_by_others"  # engine, needed_bytes, free_bytes, gpu_memory_utilization
+    REQUESTS_CAPPED = "requests_capped"  # engine, concurrency, limit: requests that the engine runs at once
     MAX_LENGTH_NEEDED = "max_length_needed"  # engine, limit_tokens: the model's own, context_tokens
     OPTIONS_WITHOUT_EFFECT = "options_without_effect"  # arguments: of a command line
     OPTIONS_NOT_CONSIDERED = "options_not_considered"  # arguments: that change memory in ways that are not computed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cardmatch.engine.memory.engines.llama_cpp.spread import Spread
+from cardmatch.engine.memory.engines.offload import chosen_share
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
-from cardmatch.engine.models.architecture import Experts
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
 from cardmatch.engine.terms.units import GB
@@ -42,7 +42,7 @@ def offload_notice(job: ServingJob, spread: Spread, placement: Placement) -> Not
 def read_per_token(job: ServingJob, spread: Spread) -> tuple[float, float]:
     """Bytes of weights that one token reads from GPUs and from RAM: of experts, the chosen ones."""
     layers = len(job.architecture.layer_order)
-    chosen = _chosen_share(job)
+    chosen = chosen_share(job)
     host_share = len(spread.host_layers) / layers
     expert_host_share = min(1.0, host_share + spread.host_expert_layers / layers)
     gpu = host = 0.0
@@ -55,8 +55,3 @@ def read_per_token(job: ServingJob, spread: Spread) -> tuple[float, float]:
         gpu += size * (1 - share)
         host += size * share
     return gpu, host
-
-
-def _chosen_share(job: ServingJob) -> float:
-    blocks = [block for group in job.architecture.layer_groups for block in group.blocks if isinstance(block, Experts)]
-    return max((block.experts_per_token / block.experts for block in blocks), default=1.0)

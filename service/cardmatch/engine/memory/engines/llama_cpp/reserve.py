@@ -21,6 +21,7 @@ from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.engines.llama_cpp.reserves import DeviceReserves, LlamaCppReserves
 from cardmatch.engine.memory.engines.llama_cpp.settled import PADDING, Settled, settle
 from cardmatch.engine.memory.engines.llama_cpp.spread import Spread, spread
+from cardmatch.engine.memory.engines.offload import host_pool
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Pool, Reservation
@@ -64,7 +65,7 @@ def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibratio
         activations=activations,
         overhead=overhead,
         cache=laid.cache,
-        pools=(_gpu_pool(fixed, sum(laid.resident), budget), *_host_pool(laid.every, placement)),
+        pools=(_gpu_pool(fixed, sum(laid.resident), budget), *host_pool(placement, laid.every.host_bytes)),
         longest_tokens=settled.n_ctx if options.n_ctx else job.context_tokens,
         most_requests=settled.slots if options.n_parallel else max(settled.slots, job.concurrency),
         budget_bytes=budget,
@@ -157,21 +158,6 @@ def _gpu_pool(fixed: Band, resident_bytes: int, budget_bytes: int) -> Pool:
         budget_bytes=budget_bytes,
         fixed_expected_bytes=fixed.expected_bytes + resident_bytes,
         fixed_high_bytes=fixed.high_bytes + resident_bytes,
-    )
-
-
-def _host_pool(every: Buffers, placement: Placement) -> tuple[Pool, ...]:
-    if placement.host_ram_bytes is None:
-        return ()
-    need = every.host_bytes
-    return (
-        Pool(
-            name="host_ram",
-            budget_bytes=placement.host_ram_bytes,
-            fixed_expected_bytes=need,
-            fixed_high_bytes=need,
-            holds_cache=False,
-        ),
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cardmatch.engine.memory.bands import fitted_band, sure
 from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
 from cardmatch.engine.memory.calibration import MemoryCalibration, SglangCalibration
+from cardmatch.engine.memory.engines.offload import host_pool, over_the_bus
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.sglang.pools import Pools, pools
 from cardmatch.engine.memory.engines.sglang.reserves import SglangReserves
@@ -48,6 +49,7 @@ def reserve(job: ServingJob, options: Sglang, placement: Placement, calibration:
     activations, overhead, graphs = _rest(job, settled, placement, fitted)
     longest = options.context_length or job.context_tokens
     requests = _most_requests(options, stage.pools, longest)
+    host = int(options.cpu_offload_gb * GIB) * placement.layout.gpus
     return Reservation(
         weights=sure(stage.weights),
         activations=activations,
@@ -62,13 +64,16 @@ def reserve(job: ServingJob, options: Sglang, placement: Placement, calibration:
                 fixed_high_bytes=activations.high_bytes + overhead.high_bytes + graphs.high_bytes,
                 holds_cache=False,
             ),
+            *host_pool(placement, host),
         ),
         longest_tokens=longest,
         most_requests=requests,
         budget_bytes=before + context.expected_bytes,
         reserves=_reserves(options, settled, stage, graphs.expected_bytes, requests, longest),
         copies=settled.attention_copies,
-        host_ram_bytes=int(options.cpu_offload_gb * GIB),
+        host_ram_bytes=host,
+        offloaded=host > 0,
+        notices=(over_the_bus(job, int(options.cpu_offload_gb * GIB), placement),) if host else (),
     )
 
 

@@ -27,6 +27,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     `pads_short_groups` grows groups of layers to the larger kind where the kinds differ by less than half.
     `aligns_states` keeps recurrent states at block boundaries by default. `huge_batches` is the tier of 160 GiB cards.
     `whole_indexer_logits` scores every token of a batch against the longest request at once.
+    `asks_first` refuses to start unless the whole share is free.
     `packs_compressed` lays the pages of compressed attention side by side without gaps.
     """
 
@@ -42,6 +43,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     huge_batches: bool
     whole_indexer_logits: bool
     packs_compressed: bool
+    asks_first: bool
     sampler: Sampler
 
 
@@ -67,6 +69,7 @@ def era_of(version: str) -> Era:
         aligns_states=at >= (0, 21),
         whole_indexer_logits=at < (0, 21),
         packs_compressed=at >= (0, 28),
+        asks_first=at >= (0, 9),
         huge_batches=at >= (0, 21),
         sampler=Sampler.FUSED if at >= (0, 16) else Sampler.SORTED,
     )

@@ -9,9 +9,11 @@ import msgspec
 from cardmatch.engine.memory.bands import fitted_band, sure
 from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.calibration import MemoryCalibration, VllmCalibration
+from cardmatch.engine.memory.engines.offload import host_pool
 from cardmatch.engine.memory.engines.vllm.activations import activations
 from cardmatch.engine.memory.engines.vllm.cache import Caching, caching, stage_cache, whole_plan
 from cardmatch.engine.memory.engines.vllm.groups import Plan
+from cardmatch.engine.memory.engines.vllm.notices import notices
 from cardmatch.engine.memory.engines.vllm.options import StateDtype, Vllm
 from cardmatch.engine.memory.engines.vllm.repack import expert_growth
 from cardmatch.engine.memory.engines.vllm.reserves import reserves
@@ -69,12 +71,16 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     weights = stage.weights
     available = _cache_bytes(options, stage, left - weights.expected_bytes)
     high = weights.high_bytes + fixed.activations.high_bytes + fixed.overhead.high_bytes
+    host = int((options.cpu_offload_gb + (options.swap_space or 0.0)) * GIB) * placement.layout.gpus
     return Reservation(
         weights=weights,
         activations=fixed.activations,
         overhead=fixed.overhead,
         cache=stage.cache,
-        pools=_pools(options, placement, budget, budget - left + weights.expected_bytes, high, available),
+        pools=(
+            *_pools(options, placement, budget, budget - left + weights.expected_bytes, high, available),
+            *host_pool(placement, host),
+        ),
         longest_tokens=longest,
         most_requests=settled.max_num_seqs,
         budget_bytes=budget,
@@ -88,9 +94,11 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
             longest=longest,
             settled=settled,
         ),
-        host_ram_bytes=int(options.cpu_offload_gb * GIB),
+        host_ram_bytes=host,
+        offloaded=options.cpu_offload_gb > 0,
         noise_low_bytes=calibration.vllm.noise.low_bytes,
         noise_high_bytes=calibration.vllm.noise.high_bytes,
+        notices=notices(job, options, settled, placement, stage.cache, longest, available),
     )
 
 

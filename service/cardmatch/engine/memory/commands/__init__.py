@@ -1,0 +1,1 @@
+"""The command that starts an engine as its verdict assumes."""

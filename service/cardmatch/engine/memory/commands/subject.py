@@ -1,0 +1,45 @@
+"""What a command is written for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from cardmatch.engine.hardware.layout import Layout
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.placement import Placement
+
+UNNAMED = "MODEL"
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """A job, the engine that runs it, and how.
+
+    `model` is how the engine finds it; `quantised_to` the format that its weights are to be brought to, null as they
+    are published; `longest_tokens` the engine's maximum length that the verdict assumed.
+    """
+
+    model: str | None
+    quantised_to: str | None
+    job: ServingJob
+    engine: Any
+    placement: Placement
+    longest_tokens: int
+
+    @property
+    def layout(self) -> Layout:
+        """How the model is spread."""
+        return self.placement.layout
+
+    @property
+    def name(self) -> str:
+        """The model as published, or a word that stands for it."""
+        return self.model or UNNAMED
+
+    @property
+    def quantised_name(self) -> str:
+        """The model in the format that is wanted: a checkpoint of its own, whose name only its maker knows."""
+        if self.quantised_to is None:
+            return self.name
+        return f"{self.name.rpartition('/')[2]}-{self.quantised_to}"
