@@ -17,9 +17,9 @@ from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
-from cardmatch.engine.memory.told import log_reading, told
+from cardmatch.engine.memory.told import Told, log_reading, told
 from cardmatch.engine.memory.ways.search import ways_to_fit
-from cardmatch.engine.memory.ways.trial import Request, Trial, Tried
+from cardmatch.engine.memory.ways.trial import Request, Trial
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
@@ -61,18 +61,12 @@ def estimate_serving(
     """
     started = told(workload, placements, architecture, checkpoint)
     job, assumptions = settle(started.workload, architecture, checkpoint, spread)
-    request = Request(calibration=calibration, alternatives=alternatives)
     changed = started.workload.weights not in {"as_published", checkpoint.format}
-    subject = Subject(
-        model=model,
-        quantised_to=started.workload.weights if changed else None,
-        job=job,
-        engine=started.workload.engine,
-        placement=started.placements[0],
-        longest_tokens=job.context_tokens,
-    )
+    quantised_to = started.workload.weights if changed else None
+    request = Request(calibration=calibration, alternatives=alternatives)
     estimates = tuple(
-        _estimate_one(subject, placement, index, request) for index, placement in enumerate(started.placements)
+        _estimate_one(_subject(started, job, placement, model, quantised_to), index, request)
+        for index, placement in enumerate(started.placements)
     )
     counts = parameters(architecture)
     return ServingEstimate(
@@ -89,27 +83,39 @@ def estimate_serving(
     )
 
 
-def _estimate_one(subject: Subject, placement: Placement, index: int, request: Request) -> PlacementEstimate:
-    check_layout(subject.job.architecture, arranged(subject.engine, placement), index)
-    tried = request.tried(Trial(changes=(), job=subject.job, engine=subject.engine, where=placement))
-    ways = () if tried.good or not request.alternatives else ways_to_fit(request, tried, index)
-    where = tried.trial.where
-    return msgspec.structs.replace(
-        tried.placed,
-        command=_command(subject, tried, where),
-        ways_to_fit=ways,
-        notices=tried.placed.notices + advisories(subject.job, subject.engine, where, tried.reservation),
+def _subject(
+    started: Told, job: ServingJob, placement: Placement, model: str | None, quantised_to: str | None
+) -> Subject:
+    return Subject(
+        model=model,
+        quantised_to=quantised_to,
+        job=job,
+        engine=started.workload.engine,
+        placement=placement,
+        longest_tokens=job.context_tokens,
     )
 
 
-def _command(subject: Subject, tried: Tried, where: Placement) -> str | None:
+def _estimate_one(subject: Subject, index: int, request: Request) -> PlacementEstimate:
+    where, job, engine = subject.placement, subject.job, subject.engine
+    check_layout(job.architecture, arranged(engine, where), index)
+    tried = request.tried(Trial(changes=(), job=job, engine=engine, where=where))
+    ways = () if tried.good or not request.alternatives else ways_to_fit(request, tried, index)
+    return msgspec.structs.replace(
+        tried.placed,
+        command=_command(subject, tried.reservation.longest_tokens),
+        ways_to_fit=ways,
+        notices=tried.placed.notices + advisories(job, engine, where, tried.reservation),
+    )
+
+
+def _command(subject: Subject, longest: int) -> str | None:
     """The command for a placement; most placements of a request share it."""
-    longest = tried.reservation.longest_tokens
+    where, shared = subject.placement, subject.job.shared
     key = ("command", where.layout, longest, where.occupied_bytes and (where.occupied_bytes, where.device.memory_bytes))
-    if key not in subject.job.shared:
-        of = msgspec.structs.replace(subject, placement=where, longest_tokens=longest)
-        subject.job.shared[key] = written(of)
-    found: str | None = subject.job.shared[key]
+    if key not in shared:
+        shared[key] = written(msgspec.structs.replace(subject, longest_tokens=longest))
+    found: str | None = shared[key]
     return found
 
 

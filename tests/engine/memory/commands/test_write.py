@@ -26,6 +26,7 @@ from cardmatch.engine.models.kv_formats import KvFormat, KvFormats
 from tests.engine.memory.architectures import GEMMA_4_31B, H100, LLAMA_8B, QWEN_27B, placement
 from tests.engine.memory.test_right_values import BF16, estimate
 
+Q4 = "gguf:Q4_K_M"
 CASES: dict[str, tuple[Architecture, Inference]] = {
     "vllm": (LLAMA_8B, Inference(context_tokens=8192, concurrency=16)),
     "vllm_options": (
@@ -88,7 +89,7 @@ CASES: dict[str, tuple[Architecture, Inference]] = {
             kv_cache=KvFormat.FP8_E4M3,
         ),
     ),
-    "llama_cpp": (LLAMA_8B, Inference(engine=LlamaCpp(), context_tokens=8192, concurrency=4)),
+    "llama_cpp": (LLAMA_8B, Inference(engine=LlamaCpp(), context_tokens=8192, concurrency=4, weights=Q4)),
     "llama_cpp_options": (
         LLAMA_8B,
         Inference(
@@ -96,16 +97,21 @@ CASES: dict[str, tuple[Architecture, Inference]] = {
                 n_parallel=3, n_ubatch=256, n_gpu_layers=20, flash_attention=FlashAttention.ON, mmap=False, fit=False
             ),
             context_tokens=5000,
+            weights="gguf:BF16",
             kv_cache=KvFormats(k=KvFormat.Q8_0, v=KvFormat.Q4_0),
         ),
     ),
     "ollama": (
         LLAMA_8B,
         Inference(
-            engine=Ollama(gpu_overhead_bytes=1 << 30), context_tokens=8192, concurrency=2, kv_cache=KvFormat.Q8_0
+            engine=Ollama(gpu_overhead_bytes=1 << 30),
+            context_tokens=8192,
+            concurrency=2,
+            weights=Q4,
+            kv_cache=KvFormat.Q8_0,
         ),
     ),
-    "lm_studio": (LLAMA_8B, Inference(engine=LmStudio(gpu_layers=20), context_tokens=8192, concurrency=2)),
+    "lm_studio": (LLAMA_8B, Inference(engine=LmStudio(gpu_layers=20), context_tokens=8192, weights=Q4)),
 }
 
 
@@ -122,6 +128,8 @@ def test_reading_a_command_back_gives_the_same_estimate(case: str, tensor: int) 
     first = placed(model, workload, tensor)
     assert first.command is not None
     same = {name: getattr(workload, name) for name in ("context_tokens", "concurrency")}
+    if isinstance(workload.engine, Ollama):
+        same["weights"] = workload.weights  # which `ollama serve` is not told
     again = placed(model, Inference(engine=_told(workload.engine, first.command), **same), tensor)
     assert again.per_gpu == first.per_gpu
     assert again.engine_reserves == first.engine_reserves
@@ -158,6 +166,12 @@ def test_weights_that_the_engine_cannot_make_itself_are_another_checkpoint() -> 
     assert online.startswith("vllm serve MODEL --quantization fp8 ")
     ready = placed(model, msgspec.structs.replace(workload, weights="awq_int4")).command or ""
     assert ready.startswith("vllm serve MODEL-awq_int4 --max-model-len ")
+
+
+def test_a_gguf_file_is_named_by_its_format() -> None:
+    """As the files that people publish are: the name and then the quantisation."""
+    workload = Inference(engine=LlamaCpp(), context_tokens=4096, weights="gguf:Q4_K_M")
+    assert (placed(LLAMA_8B, workload).command or "").startswith("llama-server -m MODEL-Q4_K_M.gguf -c 4096 -np ")
 
 
 def test_transformers_has_no_command() -> None:

@@ -39,7 +39,7 @@ def command(subject: Subject) -> list[str]:
     return [
         "llama-server",
         "-m",
-        f"{subject.quantised_name}.gguf",
+        _file(subject),
         "-c",
         str(settled.n_ctx),
         "-np",
@@ -49,6 +49,12 @@ def command(subject: Subject) -> list[str]:
         *option_words(options, _OPTIONS),
         *_placed(options),
     ]
+
+
+def _file(subject: Subject) -> str:
+    label = subject.gguf_label
+    name = subject.name.rpartition("/")[2]
+    return f"{subject.quantised_name}.gguf" if label is None else f"{name}-{label}.gguf"
 
 
 def _cache(kv_cache: KvCache) -> list[str]:
@@ -95,4 +101,5 @@ def lm_studio_command(subject: Subject) -> list[str]:
     layers = len(subject.job.architecture.layer_order) + 1
     share = "max" if options.gpu_layers is None else f"{min(options.gpu_layers, layers) / layers:.3g}"
     sizes = ["--context-length", str(server.n_ctx), "--parallel", str(server.slots)]
-    return ["lms", "load", subject.name, *sizes, "--gpu", share]
+    name = subject.name if subject.gguf_label is None else f"{subject.name}@{subject.gguf_label}"
+    return ["lms", "load", name, *sizes, "--gpu", share]

@@ -11,6 +11,7 @@ from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 
 UNNAMED = "MODEL"
+_PLAIN_LABELS = {"bf16": "BF16", "fp16": "F16", "fp32": "F32"}
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,3 +44,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         if self.quantised_to is None:
             return self.name
         return f"{self.name.rpartition('/')[2]}-{self.quantised_to}"
+
+    @property
+    def gguf_label(self) -> str | None:
+        """How the names of GGUF files say the format of the weights: `Q4_K_M`, `BF16`."""
+        stored = self.job.checkpoint.format
+        return stored.removeprefix("gguf:") if stored.startswith("gguf:") else _PLAIN_LABELS.get(stored)
