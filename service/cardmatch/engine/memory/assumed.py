@@ -14,7 +14,6 @@ from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
 from cardmatch.engine.memory.engines.vllm.options import Vllm
-from cardmatch.engine.memory.inference import DEFAULT_ENGINE
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.terms.notice import Assumption
 
@@ -35,11 +34,8 @@ _LENGTHS: dict[type, tuple[str, Callable[[ServingJob, Any], int]]] = {
 
 
 def assumed_of_engine(job: ServingJob, engine: AnyEngine) -> tuple[Assumption, ...]:
-    """The engine itself where none was named, and its maximum length where its options leave that open."""
-    found: tuple[Assumption, ...] = ()
-    if engine is DEFAULT_ENGINE:
-        found = (Assumption(pointer="/workload/engine", value=str(DEFAULT_ENGINE.__struct_config__.tag)),)
+    """The engine's maximum length where its options leave that open."""
     option = _LENGTHS.get(type(engine))
     if option is None or getattr(engine, option[0]) is not None:
-        return found
-    return (*found, Assumption(pointer=f"/workload/engine/{option[0]}", value=option[1](job, engine)))
+        return ()
+    return (Assumption(pointer=f"/workload/engine/{option[0]}", value=option[1](job, engine)),)
