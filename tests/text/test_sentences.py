@@ -32,8 +32,8 @@ COUNTS = {
     "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "heads", "kv_heads", "layers", "limit",
     "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len", "maximum", "mean_tokens_per_request",
     "micro_batch", "minimum", "multiple", "n_cpu_moe", "n_ctx", "n_gpu_layers", "num_ctx", "num_gpu", "pipeline",
-    "position", "rank", "ranks", "replicas", "requests", "tensor", "times_slower_high", "times_slower_low", "units", "unused",
-    "weeks",
+    "position", "rank", "ranks", "replicas", "requests", "tensor", "times_slower_high", "times_slower_low", "units",
+    "unused", "weeks",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
