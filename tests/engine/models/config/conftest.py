@@ -1,4 +1,4 @@
-"""The dialect table that ships, and the minimal configs that it is tried on."""
+"""The minimal configs that the dialect table is tried on, and what classes default to."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from typing import Any
 
 import pytest
 
-from cardmatch.engine.models.config.dialects import Dialects, load_dialects
-
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="session")
-def dialects(root: Path) -> Dialects:
-    """The table of names, families and towers in the catalogue's data."""
-    return load_dialects((root / "service/cardmatch/catalogue/data/dialects.json").read_bytes())
 
 
 def minimal_configs() -> list[dict[str, Any]]:
@@ -24,8 +16,16 @@ def minimal_configs() -> list[dict[str, Any]]:
     return [json.loads(line) for line in (HERE / "minimal_configs.jsonl").read_text().splitlines()]
 
 
+def class_defaults() -> list[dict[str, Any]]:
+    """The parameters of transformers 5.24's own classes with nothing configured, counted on its meta device."""
+    return [json.loads(line) for line in (HERE / "class_defaults.jsonl").read_text().splitlines()]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test that asks for a `minimal` config runs on each of them."""
+    """Every test that asks for a `minimal` config, or for the defaults of a class, runs on each of them."""
+    if "default" in metafunc.fixturenames:
+        rows = class_defaults()
+        metafunc.parametrize("default", rows, ids=[row["model_type"] for row in rows])
     if "minimal" in metafunc.fixturenames:
         rows = minimal_configs()
         metafunc.parametrize("minimal", rows, ids=[row["name"] for row in rows])

@@ -25,6 +25,20 @@ def test_a_config_has_the_parameters_that_were_published(minimal: dict[str, Any]
         assert parameters(architecture).total == pytest.approx(minimal["parameters"], rel=1e-3)
 
 
+def test_what_a_config_leaves_out_is_the_default_of_its_class(default: dict[str, Any], dialects: Dialects) -> None:
+    """A bare `model_type` counts as many parameters as the class has that it names."""
+    config = {"model_type": default["model_type"], "architectures": [default["class"]]}
+    assert parameters(read_config(config, dialects)).total == pytest.approx(default["parameters"], rel=1e-3)
+
+
+def test_heads_and_gates_may_differ_by_layer(dialects: Dialects) -> None:
+    """Laguna lists the query heads of each layer, and gates heads or elements."""
+    config = {"model_type": "laguna", "num_hidden_layers": 2, "num_attention_heads_per_layer": [48, 64]}
+    by_head = parameters(read_config(config, dialects)).total
+    by_element = parameters(read_config({**config, "gating": "per-element"}, dialects)).total
+    assert by_element - by_head == 2048 * (48 + 64) * 127
+
+
 def test_a_config_has_the_cache_that_was_published(minimal: dict[str, Any], dialects: Dialects) -> None:
     """Bytes per token with and without a window, and state per sequence, in 16 bits and fp32 as the table has them."""
     if minimal["refused"] or minimal["kv_bytes_per_token_full"] is None:
@@ -71,6 +85,12 @@ def test_a_config_is_read_within_a_millisecond(minimal: dict[str, Any], dialects
         ({"model_type": "gemma3_text", "layer_types": ["full_attention"]}, FaultCode.CONTRADICTION, "/layer_types"),
         ({"model_type": "gemma3_text", "layer_types": ["full"] * 26}, FaultCode.WRONG_VALUE, "/layer_types/0"),
         ({"model_type": "gemma3_text", "layer_types": {}}, FaultCode.WRONG_TYPE, "/layer_types"),
+        ({"model_type": "laguna", "gating": "per-layer"}, FaultCode.WRONG_VALUE, "/gating"),
+        (
+            {"model_type": "laguna", "num_hidden_layers": 1, "num_attention_heads_per_layer": [3]},
+            FaultCode.NOT_DIVISIBLE,
+            "/num_attention_heads_per_layer/0",
+        ),
         ({"model_type": "mixtral", "num_experts_per_tok": 9}, FaultCode.CONTRADICTION, "/num_experts_per_tok"),
         ({"model_type": "gemma3", "text_config": []}, FaultCode.WRONG_TYPE, "/text_config"),
         (

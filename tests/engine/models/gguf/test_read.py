@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cardmatch.engine.models.cache import CacheKind, by_layer
-from cardmatch.engine.models.config.dialects import Dialects, load_dialects
+from cardmatch.engine.models.config.dialects import Dialects
 from cardmatch.engine.models.gguf.read import read_gguf
 from cardmatch.engine.models.model import Model
 from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.fault import FaultCode, Invalid
 from cardmatch.engine.terms.units import GIB, MIB
-
-
-@pytest.fixture(scope="module")
-def dialects(root: Path) -> Dialects:
-    """The table that ships."""
-    return load_dialects((root / "service/cardmatch/catalogue/data/dialects.json").read_bytes())
 
 
 def metadata(architecture: str, file_type: int | None = None, **keys: Any) -> dict[str, Any]:

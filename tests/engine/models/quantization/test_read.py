@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cardmatch.engine.models.config.dialects import Dialects, load_dialects
+from cardmatch.engine.models.config.dialects import Dialects
 from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.model import Model, read_model
@@ -37,12 +36,6 @@ QWEN3_MOE = {
     "vocab_size": 151936,
 }
 GPT_OSS = {"model_type": "gpt_oss", "num_hidden_layers": 36, "num_local_experts": 128}
-
-
-@pytest.fixture(scope="module")
-def dialects(root: Path) -> Dialects:
-    """The table that ships."""
-    return load_dialects((root / "service/cardmatch/catalogue/data/dialects.json").read_bytes())
 
 
 def gib(model: Model) -> float:

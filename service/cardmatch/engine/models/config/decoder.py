@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.models.architecture import Architecture, Attention, Dense, LayerGroup, Span
+from cardmatch.engine.models.architecture import (
+    AnyBlock,
+    Architecture,
+    Attention,
+    Dense,
+    LayerGroup,
+    Matrices,
+    Matrix,
+    Span,
+)
 from cardmatch.engine.models.config.dialects import Family
-from cardmatch.engine.models.config.keys import Keys
+from cardmatch.engine.models.config.keys import Keys, divisible, wrong_value
 from cardmatch.engine.models.config.mixture import Mixture, read_mixture
 from cardmatch.engine.models.config.next_token import read_next_token
 from cardmatch.engine.models.config.shape import (
+    MOST_HEADS,
     MOST_HIDDEN,
     MOST_WIDTH,
     Shape,
@@ -29,8 +39,9 @@ class _Facts(msgspec.Struct, frozen=True):
     shape: Shape
     width: int
     mixture: Mixture | None
-    attention_small: int
+    attention_small: dict[int, int]
     mlp_bias: bool
+    gate: str
 
 
 def read_decoder(keys: Keys, family: Family) -> Architecture:
@@ -38,17 +49,21 @@ def read_decoder(keys: Keys, family: Family) -> Architecture:
     shape = read_shape(keys, family)
     mixture = read_mixture(keys, family, shape.layers)
     windows = read_windows(keys, family, shape.layers)
+    heads = _heads(keys, shape)
     facts = _Facts(
         family=family,
         shape=shape,
         width=_dense_width(keys, family, shape, mixture),
         mixture=mixture,
-        attention_small=attention_small(keys, family, shape),
+        attention_small={
+            each: attention_small(keys, family, msgspec.structs.replace(shape, heads=each)) for each in set(heads)
+        },
         mlp_bias=decides(keys, family.mlp_bias),
+        gate=_gate(keys) if family.gate == "key" else family.gate,
     )
     sparse = mixture.sparse if mixture else (False,) * shape.layers
     embedding_size = keys.maybe("word_embed_proj_dim", high=MOST_HIDDEN)
-    groups, order = stack(zip(windows, sparse, strict=True), lambda key: _layer(facts, *key))
+    groups, order = stack(zip(windows, sparse, heads, strict=True), lambda key: _layer(facts, *key))
     return Architecture(
         family=keys.text("model_type", "unknown"),
         hidden_size=shape.hidden,
@@ -83,24 +98,50 @@ def attention_small(keys: Keys, family: Family, shape: Shape) -> int:
     return small
 
 
-def _layer(facts: _Facts, window: int | None, sparse: bool) -> LayerGroup:  # noqa: FBT001 - unpacked from the stack's key
+def _heads(keys: Keys, shape: Shape) -> list[int]:
+    """Query heads of each layer, which may differ (Laguna)."""
+    found = keys.integers("num_attention_heads_per_layer", low=1, high=MOST_HEADS, length=shape.layers)
+    if found is None:
+        return [shape.heads] * shape.layers
+    where = keys.where("num_attention_heads_per_layer")
+    for index, heads in enumerate(found):
+        divisible(heads, f"{where}/{index}", divisor=shape.kv_heads, other=keys.where("num_key_value_heads"))
+    return list(found)
+
+
+def _gate(keys: Keys) -> str:
+    """Laguna's `gating`: true or "per-head" gates each head, "per-element" each element."""
+    found = keys.find("gating")
+    value = True if found is None else found[1]
+    if value is True or value == "per-head":
+        return "head"
+    if value != "per-element":
+        wrong_value(str(value), keys.where("gating"), ("per-head", "per-element"))
+    return "whole"
+
+
+def _layer(facts: _Facts, window: int | None, sparse: bool, heads: int) -> LayerGroup:  # noqa: FBT001 - the stack's key
     family, shape = facts.family, facts.shape
-    small = facts.attention_small + family.norms * family.norm_width * shape.hidden + family.extra
+    small = facts.attention_small[heads] + family.norms * family.norm_width * shape.hidden + family.extra
     attention = Attention(
-        query_heads=shape.heads,
+        query_heads=heads,
         kv_heads=shape.kv_heads,
         head_size=shape.head_size,
         span=Span.FULL if window is None else Span.SLIDING,
         window_tokens=window,
     )
+    blocks: list[AnyBlock] = [attention]
+    if facts.gate != "none":
+        outputs = heads if facts.gate == "head" else heads * shape.head_size
+        blocks.append(Matrices(matrices=(Matrix(role="gate_proj", inputs=shape.hidden, outputs=outputs),)))
     if sparse and facts.mixture:
         block = facts.mixture.block
         small += block.experts if facts.mixture.router_bias else 0
         bias = (1 + block.gated) * block.width + shape.hidden if facts.mixture.expert_bias else 0
-        return LayerGroup(blocks=(attention, block), small_parameters=small, expert_small_parameters=bias)
+        return LayerGroup(blocks=(*blocks, block), small_parameters=small, expert_small_parameters=bias)
     dense = Dense(width=facts.width, gated=family.gated)
     small += (1 + dense.gated) * dense.width + shape.hidden if facts.mlp_bias else 0
-    return LayerGroup(blocks=(attention, dense), small_parameters=small)
+    return LayerGroup(blocks=(*blocks, dense), small_parameters=small)
 
 
 def _dense_width(keys: Keys, family: Family, shape: Shape, mixture: Mixture | None) -> int:

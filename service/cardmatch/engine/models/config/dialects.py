@@ -73,7 +73,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     indexed: bool = False
     pooler: bool = False
     head: Literal["bert", "modern", "none"] = "bert"
-    head_gate: bool = False
+    gate: Literal["none", "head", "whole", "key"] = "none"
 
 
 class Dialects(msgspec.Struct, frozen=True, kw_only=True):

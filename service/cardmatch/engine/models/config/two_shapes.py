@@ -100,7 +100,7 @@ def _facts(keys: Keys, family: Family, shape: Shape, mixture: Mixture | None) ->
         dense=Dense(width=dense),
         mixture=mixture,
         indexer=indexer,
-        head_gate=family.head_gate,
+        head_gate=family.gate == "head",
     )
 
 

@@ -27,7 +27,7 @@ class Metadata:
             wrong_type(name, "/general.architecture", "string")
         self.values = values
         self.architecture = name
-        self.layers = self.size("block_count", high=MOST_LAYERS)
+        self.layers = self._layers()
 
     def key(self, name: str) -> str:
         """*name* under the architecture."""
@@ -62,13 +62,20 @@ class Metadata:
             raise Invalid(Fault(code=FaultCode.GGUF_KEY_MISSING, pointer="", params={"field": self.key(name)}))
         return found
 
+    def _layers(self) -> int:
+        """The number of layers, which no array can give, since arrays have one value a layer."""
+        value = self.values.get(self.key("block_count"))
+        if value is None:
+            raise Invalid(Fault(code=FaultCode.GGUF_KEY_MISSING, pointer="", params={"field": self.key("block_count")}))
+        return integer(value, self.pointer("block_count"), low=1, high=MOST_LAYERS)
+
     def array(self, name: str, *, low: int = 0, high: int = _MOST) -> list[int]:
         """One integer a layer; a scalar counts for all layers, booleans as 0 and 1."""
         value = self.values.get(self.key(name))
         pointer = self.pointer(name)
         if not isinstance(value, list):
             return [integer(value, pointer, low=low, high=high)] * self.layers
-        if name != "block_count" and len(value) != self.layers:
+        if len(value) != self.layers:
             contradiction(pointer, value=len(value), expected=self.layers, other=self.pointer("block_count"))
         return [
             int(item) if isinstance(item, bool) else integer(item, f"{pointer}/{index}", low=low, high=high)
