@@ -156,6 +156,16 @@ def test_ollama_environment_and_modelfile() -> None:
     assert arguments_of(read, NoticeCode.OPTIONS_WITHOUT_EFFECT) == ["temperature", "OLLAMA_KEEP_ALIVE"]
 
 
+def test_ollama_without_a_length_takes_its_own() -> None:
+    """The length by the GPU's memory and one request at a time, where neither the environment nor the request says."""
+    engine = told(Ollama(args="ollama run llama3.1")).workload.engine
+    assert isinstance(engine, Ollama)
+    assert (engine.num_ctx, engine.num_ctx_by_memory, engine.num_parallel) == (None, True, 1)
+    engine = told(Ollama(args="ollama run llama3.1", num_ctx=8192, num_parallel=2)).workload.engine
+    assert isinstance(engine, Ollama)
+    assert (engine.num_ctx, engine.num_ctx_by_memory, engine.num_parallel) == (8192, False, 2)
+
+
 def test_lms_load_by_share_of_layers() -> None:
     """Half of 32 layers and the output are 16."""
     engine = told(LmStudio(args="lms load some/model --gpu 0.5 --context-length 8192")).workload.engine

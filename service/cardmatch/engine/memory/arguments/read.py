@@ -110,7 +110,7 @@ def laid_out(placement: Placement, layout: Layout | None, index: int) -> Placeme
 
 
 def own_length(engine: Any, architecture: Architecture) -> dict[str, int]:
-    """The option for the length that *engine* takes where neither a command line nor the request says one.
+    """The options for the length, and the requests at once, that *engine* takes where nothing says them.
 
     llama.cpp's --fit shortens an unset context to what fits, so there the workload's own stands.
     """
@@ -119,6 +119,8 @@ def own_length(engine: Any, architecture: Architecture) -> dict[str, int]:
         return {field: architecture.maximum_context_tokens}
     if isinstance(engine, LlamaCpp) and engine.n_ctx is None and int(engine.version[1:]) < FIT:
         return {"n_ctx": _LENGTH_BEFORE_FIT}
+    if isinstance(engine, Ollama):
+        return {"num_ctx_by_memory": engine.num_ctx is None, "num_parallel": engine.num_parallel or 1}
     return {}
 
 

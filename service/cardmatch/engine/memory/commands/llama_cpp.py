@@ -9,7 +9,7 @@ from cardmatch.engine.memory.engines.llama_cpp.settled import settle
 from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
 from cardmatch.engine.memory.engines.lm_studio.options import as_llama_cpp as lm_studio_server
 from cardmatch.engine.memory.engines.ollama.options import Ollama
-from cardmatch.engine.memory.engines.ollama.options import as_llama_cpp as ollama_server
+from cardmatch.engine.memory.engines.ollama.reserve import as_llama_cpp as ollama_server
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat, KvFormats
 from cardmatch.engine.terms.units import MIB
 
@@ -82,7 +82,7 @@ def _placed(options: LlamaCpp) -> list[str]:
 def ollama_command(subject: Subject) -> list[str]:
     """The environment that makes Ollama serve as was counted; its models are pulled by names of its own."""
     options: Ollama = subject.engine
-    server = settle(ollama_server(options, subject.job), subject.job)
+    server = settle(ollama_server(options, subject.job, subject.placement), subject.job)
     flash, cache = options.flash_attention, subject.job.kv_cache
     said = {
         "OLLAMA_CONTEXT_LENGTH": str(server.n_ctx_seq),

@@ -9,6 +9,8 @@ import msgspec
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Change
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
+from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
+from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
 from cardmatch.engine.memory.engines.vllm.options import Vllm
@@ -19,7 +21,14 @@ from cardmatch.engine.models.kv_formats import KvFormat, bytes_per_element
 from cardmatch.engine.terms.notice import Scalar
 from cardmatch.engine.terms.units import GIB
 
-_LENGTH_OPTION = {Vllm: "max_model_len", Sglang: "context_length", TensorrtLlm: "max_seq_len", LlamaCpp: "n_ctx"}
+_LENGTH_OPTION: dict[type, str] = {
+    Vllm: "max_model_len",
+    Sglang: "context_length",
+    TensorrtLlm: "max_seq_len",
+    LlamaCpp: "n_ctx",
+    Ollama: "num_ctx",
+    LmStudio: "context_length",
+}
 _CARDS = (2, 4, 8)
 _ROUND_TOKENS = 256
 _SHORTEST_TOKENS = 512
@@ -101,7 +110,8 @@ def shorter_requests(base: Tried) -> Iterator[Trial]:
     changes = [Change(pointer="/workload/context_tokens", value=tokens)] if tokens < trial.job.context_tokens else []
     option = _LENGTH_OPTION.get(type(trial.engine))
     engine = trial.engine
-    if option is not None and (getattr(engine, option) or 0) > tokens:
+    own = isinstance(engine, Ollama) and engine.num_ctx_by_memory
+    if option is not None and (own or (getattr(engine, option) or 0) > tokens):
         changes.append(Change(pointer=f"/workload/engine/{option}", value=tokens))
         engine = msgspec.structs.replace(engine, **{option: tokens})
     if changes:
