@@ -34,7 +34,9 @@ _LENGTHS: dict[type, tuple[str, Callable[[ServingJob, Any], int]]] = {
 
 
 def assumed_of_engine(job: ServingJob, engine: AnyEngine) -> tuple[Assumption, ...]:
-    """The engine's maximum length where its options leave that open."""
+    """The engine's maximum length where its options leave that open; Ollama's own goes by the placement."""
+    if isinstance(engine, Ollama) and engine.num_ctx_by_memory:
+        return ()
     option = _LENGTHS.get(type(engine))
     if option is None or getattr(engine, option[0]) is not None:
         return ()

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from cardmatch.answers.placements import whole_device
+from cardmatch.catalogue.calibration import calibration
+from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.engines.llama_cpp.options import FlashAttention
 from cardmatch.engine.memory.engines.ollama.options import Ollama
+from cardmatch.engine.memory.estimate import estimate_serving
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import plain
 from tests.engine.memory.architectures import QWEN_27B
 from tests.engine.memory.engines.test_llama_cpp import LLAMA_8B, QWEN_7B, logged, placed
 
@@ -31,6 +38,18 @@ def test_a_length_that_is_set_stands() -> None:
     """Neither the GPU's memory nor the workload changes num_ctx; without either, the workload decides."""
     assert logged(answered(LLAMA_8B, Ollama(num_ctx=16_384, num_ctx_by_memory=True), 79.2)).n_ctx_tokens == 16_384
     assert logged(answered(LLAMA_8B, Ollama(), 79.2)).n_ctx_tokens == 8_192
+
+
+def test_only_a_length_that_the_workload_gives_is_assumed() -> None:
+    """What goes by the GPUs' memory differs from placement to placement, and stands in the engine's figures."""
+    where = (Placement(device=whole_device(bundled().cards["rtx-4090"])),)
+
+    def pointers(engine: Ollama) -> set[str]:
+        found = estimate_serving(LLAMA_8B, plain(), Inference(engine=engine), where, calibration().serving)
+        return {each.pointer for each in found.assumptions}
+
+    assert "/workload/engine/num_ctx" in pointers(Ollama())
+    assert "/workload/engine/num_ctx" not in pointers(Ollama(num_ctx_by_memory=True))
 
 
 @pytest.mark.parametrize(
