@@ -17,7 +17,10 @@ def minimal_configs() -> list[dict[str, Any]]:
 
 
 def class_defaults() -> list[dict[str, Any]]:
-    """The parameters of transformers 5.24's own classes with nothing configured, counted on its meta device."""
+    """The parameters of transformers 5.24's own classes with nothing configured, counted on its meta device.
+
+    LongCat's is less the weights that it builds for experts that compute nothing, which no checkpoint has.
+    """
     return [json.loads(line) for line in (HERE / "class_defaults.jsonl").read_text().splitlines()]
 
 

@@ -129,11 +129,11 @@ def _layer(facts: _Facts, window: int | None, sparse: bool, heads: int) -> Layer
         head_size=shape.head_size,
         span=Span.FULL if window is None else Span.SLIDING,
         window_tokens=window,
+        output_gate=facts.gate == "whole",
     )
     blocks: list[AnyBlock] = [attention]
-    if facts.gate != "none":
-        outputs = heads if facts.gate == "head" else heads * shape.head_size
-        blocks.append(Matrices(matrices=(Matrix(role="gate_proj", inputs=shape.hidden, outputs=outputs),)))
+    if facts.gate == "head":
+        blocks.append(Matrices(matrices=(Matrix(role="g_proj", inputs=shape.hidden, outputs=heads),)))
     if sparse and facts.mixture:
         block = facts.mixture.block
         small += block.experts if facts.mixture.router_bias else 0

@@ -1,13 +1,21 @@
-"""Multi-head latent attention: DeepSeek-V2, V3 and V3.2, Kimi-K2, GLM-5, MiniCPM3."""
+"""Multi-head latent attention: DeepSeek-V2, V3 and V3.2, Kimi-K2, GLM-5, MiniCPM3, LongCat-Flash."""
 
 from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.models.architecture import Architecture, Dense, Indexer, LatentAttention, LayerGroup
+from cardmatch.engine.models.architecture import (
+    Architecture,
+    Dense,
+    Indexer,
+    LatentAttention,
+    LayerGroup,
+    Matrices,
+    Matrix,
+)
 from cardmatch.engine.models.config.dialects import Family
 from cardmatch.engine.models.config.keys import Keys, wrong_value
-from cardmatch.engine.models.config.mixture import Mixture, read_mixture
+from cardmatch.engine.models.config.mixture import MOST_EXPERTS, Mixture, read_mixture
 from cardmatch.engine.models.config.next_token import read_next_token
 from cardmatch.engine.models.config.shape import (
     MOST_HEAD_SIZE,
@@ -60,6 +68,39 @@ def read_latent(keys: Keys, family: Family) -> Architecture:
         small_parameters=hidden,
         rotary_cache_elements=rotary_elements(keys, family, attention.rope_head_size, context),
         next_token_layers=read_next_token(keys, _layer(facts, mixture is not None, facts.indexer is not None), hidden),
+    )
+
+
+def read_longcat(keys: Keys, family: Family) -> Architecture:
+    """LongCat-Flash: each layer has attention and a dense feed-forward twice, and one mixture beside them.
+
+    Some of the experts that the router chooses from compute nothing and have no weights. Raises Invalid.
+    """
+    hidden, layers = read_hidden(keys), read_layers(keys)
+    mixture = read_mixture(keys, family, layers)
+    if mixture is None:
+        keys.missing("n_routed_experts")
+    attention = read_latent_attention(keys, hidden)
+    dense = Dense(width=read_width(keys, family, hidden))
+    small = 2 * hidden + latent_norms(attention) + _biases(keys, attention, hidden)
+    empty = keys.size("zero_expert_num", 0, low=0, high=MOST_EXPERTS)
+    rows = Matrices(matrices=(Matrix(role="router", inputs=hidden, outputs=empty),)) if empty else None
+    context = read_context(keys)
+    return Architecture(
+        family=keys.text("model_type", "unknown"),
+        hidden_size=hidden,
+        vocabulary_size=read_vocabulary(keys),
+        layer_groups=(
+            LayerGroup(
+                blocks=(attention, dense, mixture.block, *((rows,) if rows else ())),
+                small_parameters=small + mixture.block.experts + empty,
+            ),
+            LayerGroup(blocks=(attention, dense), small_parameters=small),
+        ),
+        layer_order=(0, 1) * layers,
+        maximum_context_tokens=context,
+        small_parameters=hidden,
+        rotary_cache_elements=rotary_elements(keys, family, attention.rope_head_size, context),
     )
 
 

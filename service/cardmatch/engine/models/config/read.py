@@ -18,7 +18,7 @@ from cardmatch.engine.models.config.gated_delta import read_gated_delta
 from cardmatch.engine.models.config.gemma import read_gemma_four, read_gemma_three_n
 from cardmatch.engine.models.config.hybrid import read_hybrid
 from cardmatch.engine.models.config.keys import Keys, wrong_type
-from cardmatch.engine.models.config.latent import read_latent
+from cardmatch.engine.models.config.latent import read_latent, read_longcat
 from cardmatch.engine.models.config.linear_attention import read_kimi_linear, read_lightning
 from cardmatch.engine.models.config.llama_four import read_llama_four, read_mllama
 from cardmatch.engine.models.config.mamba import read_mamba
@@ -34,6 +34,7 @@ READERS: dict[str, Reader] = {
     "decoder": read_decoder,
     "falcon": read_falcon,
     "latent": read_latent,
+    "longcat": read_longcat,
     "gated_delta": read_gated_delta,
     "mamba": read_mamba,
     "hybrid": read_hybrid,
