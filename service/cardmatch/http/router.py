@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -65,11 +67,15 @@ def _handler(operation: Operation, app: App) -> HTTPRouteHandler:
 
 
 def _openapi(operations: Sequence[Operation]) -> HTTPRouteHandler:
-    written = msgspec.json.encode(document(operations))
+    """Written when it is first asked for, beside the loop: it takes as long as the rest of the start."""
+
+    @functools.cache
+    def written() -> bytes:
+        return msgspec.json.encode(document(operations))
 
     @route("/openapi.json", http_method=["GET", "HEAD"], media_type="application/json")
     async def openapi() -> bytes:
-        return written
+        return await asyncio.to_thread(written)
 
     return openapi
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 
 from cardmatch.catalogue.checks import problems
 from cardmatch.catalogue.snapshot import Snapshot, SnapshotError, decoding
@@ -11,22 +12,25 @@ from cardmatch.catalogue.world import World, build
 
 
 async def load_gently(raw: bytes, version: str) -> World:
-    """The World of *raw*, whose hash is *version*; other tasks run between the steps. Raises SnapshotError."""
+    """The World of *raw*, whose hash is *version*, made in a thread. Raises SnapshotError."""
     collecting = gc.isenabled()
     gc.disable()  # it would walk every row again and again while they come in
     try:
-        snapshot = await _decode(raw)
-        # In a thread, since it comes in no steps; the loop gets the interpreter back after at most 5 ms.
-        if wrong := await asyncio.to_thread(problems, snapshot):
-            raise SnapshotError(f"{wrong[0]} ({len(wrong)} problems in all)")
-        return build(snapshot, version)
+        return await asyncio.to_thread(_load, raw, version)
     finally:
         gc.freeze()  # rows live long and hold no cycles
         if collecting:
             gc.enable()
 
 
-async def _decode(raw: bytes) -> Snapshot:
+def _load(raw: bytes, version: str) -> World:
+    snapshot = _decode(raw)
+    if wrong := problems(snapshot):
+        raise SnapshotError(f"{wrong[0]} ({len(wrong)} problems in all)")
+    return build(snapshot, version)
+
+
+def _decode(raw: bytes) -> Snapshot:
     steps = decoding(raw)
     while True:
         try:
@@ -34,4 +38,4 @@ async def _decode(raw: bytes) -> Snapshot:
         except StopIteration as done:
             snapshot: Snapshot = done.value
             return snapshot
-        await asyncio.sleep(0)
+        time.sleep(0)  # hands the interpreter to the loop, which would otherwise wait 5 ms for it
