@@ -226,3 +226,16 @@ def test_the_same_request_gives_the_same_bytes() -> None:
     body = {"priced_on": "2026-11-01"}
     first, second = (msgspec.json.encode(ask(LLAMA, {"concurrency": 3}, None, **body)) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "divided"), ("es", "dividen"), ("zh", "矩阵")])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt_llm", "transformers", "llama_cpp", "ollama"])
+def test_a_reckoning_is_given_on_request_in_words_too(engine: str, language: str, word: str) -> None:
+    """Each line says its rule, its numbers and the file of the engine that has it."""
+    cards = [{"card": "h100-sxm-80", "count": 2}]
+    answer = ask(LLAMA, {"engine": {"kind": engine}}, cards, explain=True, language=language)
+    lines = answer.placements[0].explanation or ()
+    assert len(lines) > 4
+    assert all(line.message and line.source.file for line in lines)
+    assert any(word in line.message for line in lines) == (engine in {"vllm", "sglang", "tensorrt_llm"})
+    assert ask(LLAMA, {}, cards).placements[0].explanation is None

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cardmatch.engine.memory.explain.explanation import Rule
 from cardmatch.engine.terms.fault import FaultCode
 from cardmatch.engine.terms.notice import NoticeCode, QuestionCode
 from cardmatch.text.language import Language
@@ -26,14 +27,16 @@ CODES: dict[str, type[StrEnum]] = {
     "problems": ProblemType,
     "details": ProblemType,
     "questions": QuestionCode,
+    "explain": Rule,
 }
 COUNTS = {
-    "age_days", "concurrency", "context_length", "count", "divisor", "expert", "experts", "failed", "gpu_layers",
-    "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "heads", "kv_heads", "layers", "limit",
-    "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len", "maximum", "mean_tokens_per_request",
-    "micro_batch", "minimum", "multiple", "n_cpu_moe", "n_ctx", "n_gpu_layers", "num_ctx", "num_gpu", "pipeline",
-    "position", "rank", "ranks", "replicas", "requests", "tensor", "times_slower_high", "times_slower_low", "units",
-    "unused", "weeks",
+    "age_days", "concurrency", "context_length", "copies", "count", "divisor", "expert", "experts", "failed",
+    "free_fraction", "gpu_layers", "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "growth",
+    "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",
+    "maximum", "mean_tokens_per_request", "micro_batch", "minimum", "multiple", "n_cpu_moe", "n_ctx",
+    "n_gpu_layers", "num_ctx", "num_gpu", "pipeline", "position", "rank", "ranks", "replicas", "requests", "slots",
+    "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization", "weeks",
+    "widths",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",

@@ -24,7 +24,7 @@ from cardmatch.engine.terms.notice import Assumption, Notice, Question, Question
 from cardmatch.engine.terms.units import Bytes
 from cardmatch.text.language import Language
 from cardmatch.text.summary import Load, Subject, estimate_summary
-from cardmatch.text.words import all_assumed, asked, log_in_words, placement_in_words, with_messages
+from cardmatch.text.words import all_assumed, asked, log_in_words, placement_in_words, reckoning_in_words, with_messages
 
 AnyWorkload = Inference | Training
 
@@ -87,6 +87,7 @@ def _serving(
         alternatives=alternatives(world) if request.ways_to_fit else (),
         spread=model.spread,
         model=model.id,
+        explained=request.explain,
     )
     return _in_words(world, request, workload, model, figures, language, today)
 
@@ -114,7 +115,10 @@ def _in_words(
         kv_cache=figures.kv_cache,
         rule_of_thumb_bytes=figures.rule_of_thumb_bytes,
         placements=tuple(
-            [placement_in_words(placement, world.card_titles, language) for placement in figures.placements]
+            [
+                reckoning_in_words(placement_in_words(placement, world.card_titles, language), language)
+                for placement in figures.placements
+            ]
         ),
         assumptions=all_assumed(_assumptions(request, model, figures, today), language),
         ask_next=ask_next(request, workload, model, language),

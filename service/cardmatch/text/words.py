@@ -10,6 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
+from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
@@ -78,6 +79,19 @@ def placement_in_words(placement: AnyPlacement, cards: Mapping[str, str], langua
         return placement
     ways = tuple([way_in_words(way, cards, language) for way in placement.ways_to_fit])
     return replace(placement, notices=with_messages(placement.notices, language), ways_to_fit=ways)
+
+
+def reckoning_in_words(placement: PlacementEstimate, language: Language) -> PlacementEstimate:
+    """*placement* with the messages of its reckoning, where it has one."""
+    if placement.explanation is None:
+        return placement
+    return replace(placement, explanation=tuple([line_in_words(line, language) for line in placement.explanation]))
+
+
+def line_in_words(line: Explanation, language: Language) -> Explanation:
+    """*line* of a reckoning with its message: what its rule says of its numbers and of what comes out."""
+    numbers: dict[str, Value] = {**line.numbers, "result_bytes": line.result_bytes}
+    return replace(line, message=say("explain", line.rule, numbers, language))
 
 
 def log_in_words(reading: LogReading | None, cards: Mapping[str, str], language: Language) -> LogReading | None:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.engines.reserves import AnyReserves
+from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.terms.band import Band
@@ -99,4 +100,7 @@ class PlacementEstimate(msgspec.Struct, frozen=True, kw_only=True):
         str | None, Meta(description="Starts the engine with the length that the verdict assumes; null for a library.")
     ] = None
     ways_to_fit: tuple[WayToFit, ...] = ()
+    explanation: Annotated[
+        tuple[Explanation, ...] | None, Meta(description="Line by line, where the request asks for it.")
+    ] = None
     notices: tuple[Notice, ...] = ()

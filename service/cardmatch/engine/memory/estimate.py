@@ -11,6 +11,8 @@ from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.commands.subject import Subject
 from cardmatch.engine.memory.commands.write import written
 from cardmatch.engine.memory.engines.registry import arranged
+from cardmatch.engine.memory.explain.explain import explain
+from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.logs.compare import LogReading
@@ -19,7 +21,7 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.told import Told, log_reading, told
 from cardmatch.engine.memory.ways.search import ways_to_fit
-from cardmatch.engine.memory.ways.trial import Request, Trial
+from cardmatch.engine.memory.ways.trial import Request, Trial, Tried
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
@@ -52,18 +54,19 @@ def estimate_serving(
     alternatives: tuple[Placement, ...] = (),
     spread: Spread | None = None,
     model: str | None = None,
+    explained: bool = False,
 ) -> ServingEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, best first; without any none is computed.
     *spread* is given for a bare size. *model* is how engines find the model, for the command that starts them.
-    Raises Invalid with pointers into the request.
+    *explained* also gives the reckoning of every placement. Raises Invalid with pointers into the request.
     """
     started = told(workload, placements, architecture, checkpoint)
     job, assumptions = settle(started.workload, architecture, checkpoint, spread)
     changed = started.workload.weights not in {"as_published", checkpoint.format}
     quantised_to = started.workload.weights if changed else None
-    request = Request(calibration=calibration, alternatives=alternatives)
+    request = Request(calibration=calibration, alternatives=alternatives, explained=explained)
     estimates = tuple(
         _estimate_one(_subject(started, job, placement, model, quantised_to), index, request)
         for index, placement in enumerate(started.placements)
@@ -103,10 +106,18 @@ def _estimate_one(subject: Subject, index: int, request: Request) -> PlacementEs
     ways = () if tried.good or not request.alternatives else ways_to_fit(request, tried, index)
     return msgspec.structs.replace(
         tried.placed,
+        explanation=_explanation(subject, tried, request),
         command=_command(subject, tried.reservation.longest_tokens),
         ways_to_fit=ways,
         notices=tried.placed.notices + advisories(job, engine, where, tried.reservation),
     )
+
+
+def _explanation(subject: Subject, tried: Tried, request: Request) -> tuple[Explanation, ...] | None:
+    if not request.explained:
+        return None
+    where = arranged(subject.engine, subject.placement)
+    return explain(subject.job, subject.engine, where, tried.reservation, request.calibration)
 
 
 def _command(subject: Subject, longest: int) -> str | None:

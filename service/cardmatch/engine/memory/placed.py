@@ -56,9 +56,11 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation, *, li
 
 
 def _usage(cache: CacheLayout, reservation: Reservation, job: ServingJob, share: int) -> _Usage:
-    one = cache.request_bytes(reservation.longest_tokens)
-    first = one if job.mean_tokens == reservation.longest_tokens else cache.request_bytes(job.mean_tokens)
-    further = cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
+    longest = reservation.longest_tokens
+    mean = longest if reservation.allocates_longest else job.mean_tokens
+    one = cache.request_bytes(longest)
+    first = one if mean == longest else cache.request_bytes(mean)
+    further = cache.further_bytes(mean, job.shared_prefix_tokens)
     return _Usage(one, max(one, first + (share - 1) * further), first, further)
 
 

@@ -34,7 +34,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     of the engine's module. `resident_cache_bytes` and `resident_state_bytes` are allocated whatever requests come
     (llama.cpp's slots); pools count them as fixed. `offloaded`: a part computes in RAM.
     `noise_low_bytes` and `noise_high_bytes` are what runs of one setup differ by. `max_context_tokens` is given where
-    more than the cache grows with a request.
+    more than the cache grows with a request. `allocates_longest`: a request's cache is as long as the longest's.
     """
 
     weights: Band
@@ -54,4 +54,5 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     noise_low_bytes: int = 0
     noise_high_bytes: int = 0
     max_context_tokens: int | None = None
+    allocates_longest: bool = False
     notices: tuple[Notice, ...] = ()

@@ -60,6 +60,7 @@ class Request(msgspec.Struct, kw_only=True):
 
     calibration: MemoryCalibration
     alternatives: tuple[Placement, ...]
+    explained: bool = False
     reweighted: dict[str, ServingJob] = {}
 
     def tried(self, trial: Trial) -> Tried:

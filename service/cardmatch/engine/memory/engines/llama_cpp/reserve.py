@@ -55,7 +55,7 @@ def reserve(job: ServingJob, options: LlamaCpp, placement: Placement, calibratio
     laid = lay(job, options, placement.layout.tensor * placement.layout.pipeline)
     settled, gpu, fitted = laid.settled, laid.fullest, calibration.llama_cpp
     weights = sure(gpu.model_bytes + gpu.projector_bytes)
-    compute = fitted_band(_spread_of(job, settled, fitted), gpu.compute_bytes)
+    compute = fitted_band(spread_of(job, settled, fitted), gpu.compute_bytes)
     activations = add(compute, sure(gpu.draft_bytes)) if gpu.draft_bytes else compute
     overhead = fitted_band(fitted.context_bytes, 1)
     fixed = add(weights, activations, overhead)
@@ -111,7 +111,7 @@ def _max_context(laid: Laid, job: ServingJob, free_bytes: int) -> int:
     return CacheLayout(terms=growing).max_tokens(free_bytes + reserved, job.longest_possible_tokens)
 
 
-def _spread_of(job: ServingJob, settled: Settled, fitted: LlamaCppCalibration) -> Fitted:
+def spread_of(job: ServingJob, settled: Settled, fitted: LlamaCppCalibration) -> Fitted:
     """How far compute buffers lie around the rules. The fork's latent attention follows settings that set its own."""
     if not settled.fork:
         return fitted.compute

@@ -39,14 +39,15 @@ def reserve(
     fitted = calibration.transformers
     longest = job.context_tokens
     stage, cache = _binding(job, placement)
-    weights = sure(stage.weights_bytes + _untied_head(job, placement) + slots_bytes(job, 1, None, None))
+    weights = sure(stage.weights_bytes + untied_head_bytes(job, placement) + slots_bytes(job, 1, None, None))
     activations = _activations(job, options, placement, fitted)
     base = fitted_band(fitted.base_bytes, 1)
     context = fitted_band(fitted.context_bytes, 1)
     fixed = add(weights, activations, base, context)
     budget = placement.device.memory_bytes - placement.occupied_bytes
     share = -(-job.concurrency // placement.layout.data)
-    mean = longest if options.cache_implementation is CacheImplementation.STATIC else job.mean_tokens
+    static = options.cache_implementation is CacheImplementation.STATIC
+    mean = longest if static else job.mean_tokens
     held = weights.expected_bytes + base.expected_bytes + cache.total_bytes(share, mean)
     return Reservation(
         weights=weights,
@@ -64,6 +65,7 @@ def reserve(
         longest_tokens=longest,
         most_requests=1 << 30,
         budget_bytes=budget,
+        allocates_longest=static,
         reserves=TransformersReserves(
             version=options.version,
             model_bytes=weights.expected_bytes,
@@ -88,7 +90,7 @@ def _binding(job: ServingJob, placement: Placement) -> tuple[PipelineStage, Cach
     )
 
 
-def _untied_head(job: ServingJob, placement: Placement) -> int:
+def untied_head_bytes(job: ServingJob, placement: Placement) -> int:
     """The fine-grained FP8 loader keeps a tied head as a copy of its own (Qwen3 speed benchmark: 0.6B to 4B)."""
     return rank_bytes(job.sums.tied, placement.layout) if job.checkpoint.format == FP8_BLOCK else 0
 
@@ -112,11 +114,12 @@ def _activations(
     batch = -(-job.concurrency // placement.layout.data)
     units = batch * prompt * widest(job.widths, placement.layout.tensor) * _ACTIVATION_BYTES
     if options.attn_implementation is AttentionImplementation.EAGER:
-        units += batch * prompt * prompt * _heads(job.architecture) * _SCORE_BYTES
+        units += batch * prompt * prompt * query_heads(job.architecture) * _SCORE_BYTES
     return fitted_band(calibration.forward_widths, units)
 
 
-def _heads(architecture: Architecture) -> int:
+def query_heads(architecture: Architecture) -> int:
+    """The most query heads of a layer; 1 without attention."""
     return max(
         (
             block.query_heads

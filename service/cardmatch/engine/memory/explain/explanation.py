@@ -1,0 +1,92 @@
+"""One line of a reckoning."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cardmatch.engine.terms.notice import Scalar
+from cardmatch.engine.terms.units import SignedBytes
+
+
+class Component(StrEnum):
+    """What a line belongs to. The lines of one add up to its figure in `per_gpu`; `cache` is KV cache and state."""
+
+    WEIGHTS = "weights"
+    CACHE = "cache"
+    ACTIVATIONS = "activations"
+    OVERHEAD = "overhead"
+    BUDGET = "budget"
+
+
+class Rule(StrEnum):
+    """Every rule that a line may follow. `text/` has one sentence for each."""
+
+    WEIGHTS_SPLIT = "weights_split"
+    WEIGHTS_EXPERTS = "weights_experts"
+    WEIGHTS_PADDED_EXPERTS = "weights_padded_experts"
+    WEIGHTS_COPIED = "weights_copied"
+    WEIGHTS_HEADS = "weights_heads"
+    WEIGHTS_STAGE = "weights_stage"
+    WEIGHTS_BUFFER = "weights_buffer"
+    ROTARY_TABLE = "rotary_table"
+    LORA_SLOTS = "lora_slots"
+    DRAFTER = "drafter"
+    UNTIED_HEAD = "untied_head"
+    OFFLOADED = "offloaded"
+    CACHE_ALL = "cache_all"
+    CACHE_WINDOW = "cache_window"
+    CACHE_FIXED = "cache_fixed"
+    CACHE_SHARED = "cache_shared"
+    CACHE_RESIDENT = "cache_resident"
+    HIDDEN_STATES = "hidden_states"
+    FORWARD = "forward"
+    SAMPLING = "sampling"
+    INDEXER_SCORES = "indexer_scores"
+    ENCODER_PROFILE = "encoder_profile"
+    PREFILL_AND_LOGITS = "prefill_and_logits"
+    PREFILL = "prefill"
+    PREFILL_EAGER = "prefill_eager"
+    COMPUTE_BUFFER = "compute_buffer"
+    DRAFT_BUFFER = "draft_buffer"
+    CONTEXT = "context"
+    COMMUNICATION = "communication"
+    GRAPHS = "graphs"
+    ALLOCATOR = "allocator"
+    BUDGET_SHARE = "budget_share"
+    BUDGET_FREE = "budget_free"
+    BUDGET_AFTER_WEIGHTS = "budget_after_weights"
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the rule stands: a file of the engine at a version."""
+
+    engine: str
+    version: str
+    file: str
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fitted number was measured on."""
+
+    rows: Annotated[int, Meta(ge=0, le=1_000_000)]
+    as_of: str
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """One line: a rule, its formula over named numbers, and what comes out.
+
+    A formula is an expression with + - * /, `floor`, `ceil`, `min` and `max`; its result is bytes, rounded down.
+    """
+
+    component: Component
+    rule: Rule
+    formula: str
+    numbers: dict[str, Scalar]
+    result_bytes: SignedBytes
+    source: Source
+    measured: Annotated[Measured | None, Meta(description="Where a number was fitted; null where none was.")] = None
+    message: str = ""
