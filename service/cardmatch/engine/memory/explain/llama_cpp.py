@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.engines.llama_cpp.reserve import lay, spread_of
 from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
 from cardmatch.engine.memory.engines.lm_studio.options import as_llama_cpp as lm_studio_server
 from cardmatch.engine.memory.engines.ollama.options import Ollama
-from cardmatch.engine.memory.engines.ollama.options import as_llama_cpp as ollama_server
+from cardmatch.engine.memory.engines.ollama.reserve import as_llama_cpp as ollama_server
 from cardmatch.engine.memory.explain.explanation import Explanation, Rule
 from cardmatch.engine.memory.explain.lines import Book, cache_lines, constant_line
 from cardmatch.engine.memory.job import ServingJob
@@ -31,7 +33,7 @@ def explain(
 ) -> list[Explanation]:
     """Every line of what llama.cpp or its kin take on the fullest GPU of *placement*."""
     book = Book("llama_cpp", "b11501", "ggml/src/ggml-cuda/ggml-cuda.cu", _FILES, calibration.as_of)
-    laid = lay(job, _server(options, job), placement.layout.tensor * placement.layout.pipeline)
+    laid = lay(job, _server(options, job, placement), placement.layout.tensor * placement.layout.pipeline)
     gpu, fitted = laid.fullest, calibration.llama_cpp
     compute = spread_of(job, laid.settled, fitted)
     occupied = placement.device.memory_bytes - reservation.budget_bytes
@@ -63,9 +65,10 @@ def explain(
     ]
 
 
-def _server(options: Any, job: ServingJob) -> LlamaCpp:
+def _server(options: Any, job: ServingJob, placement: Placement) -> LlamaCpp:
     if isinstance(options, Ollama):
-        return ollama_server(options, job)
+        occupied = placement.occupied_bytes + options.gpu_overhead_bytes
+        return ollama_server(options, job, msgspec.structs.replace(placement, occupied_bytes=occupied))
     if isinstance(options, LmStudio):
         return lm_studio_server(options, job)
     found: LlamaCpp = options
