@@ -47,8 +47,7 @@ def reserve(
     budget = placement.device.memory_bytes - placement.occupied_bytes
     share = -(-job.concurrency // placement.layout.data)
     static = options.cache_implementation is CacheImplementation.STATIC
-    mean = longest if static else job.mean_tokens
-    held = weights.expected_bytes + base.expected_bytes + cache.total_bytes(share, mean)
+    held_cache = cache.total_bytes(share, longest if static else job.mean_tokens)
     return Reservation(
         weights=weights,
         activations=activations,
@@ -66,13 +65,18 @@ def reserve(
         most_requests=1 << 30,
         budget_bytes=budget,
         allocates_longest=static,
-        reserves=TransformersReserves(
-            version=options.version,
-            model_bytes=weights.expected_bytes,
-            kv_cache_bytes=cache.total_bytes(share, mean),
-            held_bytes=held,
-            process_bytes=held + activations.expected_bytes + context.expected_bytes,
-        ),
+        reserves=_reserves(options, weights, held_cache, base, add(activations, context)),
+    )
+
+
+def _reserves(options: Transformers, weights: Band, held_cache: int, base: Band, beside: Band) -> TransformersReserves:
+    held = weights.expected_bytes + base.expected_bytes + held_cache
+    return TransformersReserves(
+        version=options.version,
+        model_bytes=weights.expected_bytes,
+        kv_cache_bytes=held_cache,
+        held_bytes=held,
+        process_bytes=held + beside.expected_bytes,
     )
 
 
