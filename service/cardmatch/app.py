@@ -6,7 +6,9 @@ import contextlib
 import gc
 import os
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from cardmatch import __version__, logs, settings
@@ -16,6 +18,10 @@ from cardmatch.http.door import Door
 from cardmatch.http.operations import OPERATIONS
 from cardmatch.http.router import build
 from cardmatch.settings import Settings
+
+if TYPE_CHECKING:
+    from cardmatch.catalogue.hub.hub import Hub
+    from cardmatch.catalogue.shared.follower import Follower
 
 # So long the first request may wait for a Redis that answers; one that does not holds nothing up.
 _FIRST_POLL_SECONDS = 0.25
@@ -29,27 +35,47 @@ def create_app() -> Door:
     for name in settings.unknown(os.environ):
         log.warning("setting.unknown", variable=name)
     world = bundled()
+    if chosen.hub_url:
+        world = msgspec.structs.replace(world, guests={})
     redis = settings.redis_address(chosen)
     log.info("service.starting", release=__version__, catalogue=world.version, as_of=world.as_of, redis=redis)
-    door = build(OPERATIONS, bundled, chosen) if redis is None else _following(world, redis, chosen)
+    door = _door(world, redis, chosen)
     gc.collect()
     gc.freeze()  # what is here stays: looking through it for garbage would stop answers for a tenth of a second
     return door
 
 
-def _following(world: World, redis: Address, chosen: Settings) -> Door:
-    """The application over the snapshot that Redis names."""
-    # Imported here, because who runs without Redis should not wait for its client.
+def _door(world: World, redis: Address | None, chosen: Settings) -> Door:
+    """The door over what there is: *world*, or the snapshot that Redis names; the hub, or none."""
+    follower = None if redis is None else _follower(world, redis, chosen)
+    hub = _hub(follower, chosen) if chosen.hub_url else None
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as running:
+            if follower is not None:
+                await running.enter_async_context(follower.running(wait_seconds=_FIRST_POLL_SECONDS))
+            if hub is not None:
+                running.push_async_callback(hub.aclose)
+            yield
+
+    fetch = None if hub is None else hub.model
+    return build(OPERATIONS, (lambda: world) if follower is None else follower.world, chosen, [lifespan], fetch)
+
+
+# Both import when they are called: who runs without Redis or a hub should not wait for their clients.
+def _follower(world: World, redis: Address, chosen: Settings) -> Follower:
     from cardmatch.catalogue.shared.connect import Link  # noqa: PLC0415
     from cardmatch.catalogue.shared.follower import Follower  # noqa: PLC0415
     from cardmatch.catalogue.shared.store import Keys  # noqa: PLC0415
 
     link = Link(redis, settings.redis_tls(chosen))
-    follower = Follower(world, link, Keys(chosen.redis_namespace), poll_seconds=chosen.redis_poll_seconds)
+    return Follower(world, link, Keys(chosen.redis_namespace), poll_seconds=chosen.redis_poll_seconds)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        async with follower.running(wait_seconds=_FIRST_POLL_SECONDS):
-            yield
 
-    return build(OPERATIONS, follower.world, chosen, [lifespan])
+def _hub(follower: Follower | None, chosen: Settings) -> Hub:
+    from cardmatch.catalogue.hub.client import HubClient  # noqa: PLC0415
+    from cardmatch.catalogue.hub.hub import Hub  # noqa: PLC0415
+
+    client = HubClient(chosen.hub_url, chosen.hub_token)
+    return Hub(client, None if follower is None else follower.link, chosen.redis_namespace)

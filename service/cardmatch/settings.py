@@ -69,6 +69,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str, Meta(description="PEM file of our own certificate, where Redis asks for one.")
     ] = ""
     redis_key_file: Annotated[str, Meta(description="PEM file of its key. Empty: it lies with the certificate.")] = ""
+    hub_url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~/-]*)?)?$(?!\n)",
+            description="Hugging Face-compatible hub to ask for models that the catalogue lacks. Empty: none.",
+        ),
+    ] = ""
+    hub_token: Annotated[str, Meta(description="Token to show there.", pattern=r"^[!-~]*$(?!\n)")] = ""
 
 
 class BadSetting(Exception):  # noqa: N818 - it reads as a statement about the environment

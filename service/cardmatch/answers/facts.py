@@ -32,7 +32,10 @@ class CatalogueFacts(msgspec.Struct, frozen=True, kw_only=True):
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The model that was meant."""
 
-    id: Annotated[str | None, Meta(description="Catalogue id; null for a model given by its description.")]
+    id: Annotated[str | None, Meta(description="Id; null for a model given by its description.")]
+    revision: Annotated[
+        str | None, Meta(description="Commit at which a hub was asked; null for a model of the catalogue.")
+    ] = None
     architecture: Annotated[str, Meta(description="The model_type of its configuration.")]
     parameters: Parameters
     active_parameters: Annotated[Parameters, Meta(description="Parameters that serve one token, embeddings included.")]
@@ -42,6 +45,7 @@ def model_facts(model: Resolved, counts: ParameterCounts) -> ModelFacts:
     """The facts of *model*, whose parameters are *counts*."""
     return ModelFacts(
         id=model.id,
+        revision=model.revision,
         architecture=model.architecture.family,
         parameters=counts.total,
         active_parameters=counts.active,

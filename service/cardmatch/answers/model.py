@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from cardmatch.catalogue.guests import ModelWanted, is_hub_id
 from cardmatch.catalogue.names.models import Found, Match, resolve_model_name
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.job import Spread
@@ -60,12 +61,16 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: Checkpoint
     size: str | None = None
     spread: Spread | None = None
+    revision: str | None = None
     assumptions: tuple[Assumption, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
 def resolve_model(world: World, reference: str | ConfigModel | GgufModel | ArchitectureModel) -> Resolved:
-    """The architecture and checkpoint that *reference* names. Raises Invalid with pointers under /model."""
+    """The architecture and checkpoint that *reference* names.
+
+    Raises Invalid with pointers under /model, and ModelWanted for an id that only a hub may know.
+    """
     try:
         if isinstance(reference, str):
             return _named(world, reference)
@@ -75,6 +80,9 @@ def resolve_model(world: World, reference: str | ConfigModel | GgufModel | Archi
 
 
 def _named(world: World, name: str) -> Resolved:
+    guest = _guest(world, name)
+    if guest is not None:
+        return guest
     found = resolve_model_name(world.model_index, name)
     row = world.models[found.id]
     checkpoint = row.checkpoint
@@ -93,6 +101,39 @@ def _named(world: World, name: str) -> Resolved:
 
 
 _SAID = frozenset({Match.ID, Match.ALIAS})
+
+
+def _guest(world: World, name: str) -> Resolved | None:
+    """The model of a hub that *name* is the id of; None where the catalogue has it, or no hub does. Raises Invalid."""
+    if world.guests is None or not is_hub_id(name) or _is_known(world, name):
+        return None
+    if name not in world.guests:
+        raise ModelWanted(name)
+    guest = world.guests[name]
+    if guest is None:
+        return None
+    try:
+        model = read_model(guest.config, world.dialects, quantization=guest.quantization, safetensors=guest.safetensors)
+    except Invalid as wrong:  # somewhere in a file that the asker did not send
+        raise Invalid(*(msgspec.structs.replace(fault, pointer="") for fault in wrong.faults)) from None
+    return Resolved(
+        id=guest.id,
+        name=guest.id.rpartition("/")[2],
+        architecture=model.architecture,
+        checkpoint=model.checkpoint,
+        revision=guest.revision,
+    )
+
+
+def _is_known(world: World, name: str) -> bool:
+    """Whether the catalogue has exactly this model; with a hub to ask, what merely resembles it does not do."""
+    try:
+        return resolve_model_name(world.model_index, name).match in _EXACTLY
+    except Invalid:
+        return False
+
+
+_EXACTLY = frozenset({Match.ID, Match.ALIAS, Match.SAME_SHAPE})
 
 
 def _spread(world: World, size: str | None) -> Spread | None:

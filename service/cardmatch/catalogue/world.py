@@ -13,6 +13,7 @@ from cardmatch.catalogue.bundle import bundled_snapshot
 from cardmatch.catalogue.bundled_models import bundled_models
 from cardmatch.catalogue.calibration import Calibration, calibration
 from cardmatch.catalogue.feed import Feed
+from cardmatch.catalogue.guests import Guest
 from cardmatch.catalogue.models import ModelRow
 from cardmatch.catalogue.names.models import ModelIndex
 from cardmatch.catalogue.names.spelling import key
@@ -37,7 +38,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     `version` is the SHA-256 of the snapshot's canonical bytes, `as_of` the day of its newest fact. `card_names` maps
     spelling keys to ids, `families` the keys of families and architectures; `unlisted_cards` are keys of cards that
     exist but have no row. Everything that is listed stands in the order of its id. `earlier` are the versions before
-    this one that a request may still pin, `shared` says where this one came from.
+    this one that a request may still pin, `shared` says where this one came from. `guests` are what a hub said of
+    models that are not in here, None of one that it does not have; it is None where no hub may be asked.
     """
 
     version: str
@@ -63,6 +65,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ownership_costs: OwnershipCosts
     earlier: tuple[World, ...] = ()
     shared: Sharing = Sharing()
+    guests: dict[str, Guest | None] | None = None
 
     @property
     def tag(self) -> str:
@@ -77,7 +80,7 @@ def succeed(current: World, new: World, *, keep: int = KEPT) -> World:
     """*new*, to be swapped in for *current*: the last *keep* versions before it stay to be pinned."""
     before = (msgspec.structs.replace(current, earlier=()), *current.earlier)
     others = (world for world in before if world.version != new.version)
-    return msgspec.structs.replace(new, earlier=tuple(itertools.islice(others, keep)))
+    return msgspec.structs.replace(new, earlier=tuple(itertools.islice(others, keep)), guests=current.guests)
 
 
 def pin(world: World, version: str | None) -> World:
@@ -92,7 +95,7 @@ def pin(world: World, version: str | None) -> World:
     if found is None:
         params: Params = {"value": version, "known": [each.version for each in kept]}
         raise Invalid(Fault(code=FaultCode.CATALOGUE_GONE, pointer="", params=params))
-    return found
+    return found if found.guests is world.guests else msgspec.structs.replace(found, guests=world.guests)
 
 
 def build(snapshot: Snapshot, version: str) -> World:

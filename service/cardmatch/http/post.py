@@ -6,9 +6,13 @@ the server's time; `make bench` shows the figures.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import structlog
 
+from cardmatch.answers.hosted import Fetch, answered
+from cardmatch.catalogue.guests import ModelWanted
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.http.asgi import Disconnected, Receive, Scope, Send, read_body
 from cardmatch.http.decode import decode_body, spoken_language
@@ -16,7 +20,7 @@ from cardmatch.http.operation import Operation, World
 from cardmatch.http.patience import Patience
 from cardmatch.http.problems import Refused, refusal
 from cardmatch.http.respond import answer_headers, refuse, send_whole
-from cardmatch.text.language import choose_language
+from cardmatch.text.language import Language, choose_language
 from cardmatch.text.problem import ProblemType
 
 _log = structlog.get_logger(__name__)
@@ -27,8 +31,12 @@ _JSON = b"application/json"
 class Post:
     """The ASGI application of one operation that takes a body."""
 
-    def __init__(self, operation: Operation, world: World, patience: Patience) -> None:
-        """Answer *operation* from what *world* returns at the time, with *patience* for bodies that are slow."""
+    def __init__(self, operation: Operation, world: World, patience: Patience, fetch: Fetch | None = None) -> None:
+        """Answer *operation* from what *world* returns at the time, with *patience* for bodies that are slow.
+
+        *fetch* gets models that the catalogue lacks.
+        """
+        self._fetch = fetch
         self._answer = operation.answer
         self._limit = operation.limit_bytes
         self._decoder = msgspec.json.Decoder(operation.takes)
@@ -44,7 +52,11 @@ class Post:
             raw = await read_body(receive, length, self._limit, self._patience)
             request = decode_body(raw, self._decoder)
             language = choose_language(accept, request.language)
-            body = _encode(self._answer(self._world(), request, language))
+            world = self._world()
+            try:
+                body = _encode(self._answer(world, request, language))
+            except ModelWanted as wanted:
+                body = _encode(await self._fetching(world, request, language, wanted))
         except Disconnected:
             _log.info("request.abandoned", path=scope["path"])
         except Refused as refused:
@@ -56,6 +68,9 @@ class Post:
             await refuse(scope, send, Refused(ProblemType.NESTED_TOO_DEEPLY), spoken_language(raw))
         else:
             await send_whole(send, 200, body, answer_headers(language))
+
+    async def _fetching(self, world: Any, request: Any, language: Language, wanted: ModelWanted) -> Any:
+        return await answered(lambda hosting: self._answer(hosting, request, language), world, wanted, self._fetch)
 
 
 def _headers(scope: Scope) -> tuple[bytes, bytes, str]:

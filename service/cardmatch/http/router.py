@@ -16,6 +16,7 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
+from cardmatch.answers.hosted import Fetch
 from cardmatch.http.asgi import App
 from cardmatch.http.document import document
 from cardmatch.http.door import Door
@@ -33,10 +34,19 @@ from cardmatch.text.problem import ProblemType
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[Any]]
 
 
-def build(operations: Sequence[Operation], world: World, settings: Settings, lifespan: Sequence[Lifespan] = ()) -> Door:
-    """The ASGI application that serves *operations*, each request from what *world* returns for it."""
+def build(
+    operations: Sequence[Operation],
+    world: World,
+    settings: Settings,
+    lifespan: Sequence[Lifespan] = (),
+    fetch: Fetch | None = None,
+) -> Door:
+    """The ASGI application that serves *operations*, each request from what *world* returns for it.
+
+    *fetch* gets models that the catalogue lacks.
+    """
     patience = Patience(settings.body_read_timeout_seconds)
-    served = [(operation, _app(operation, world, patience)) for operation in operations]
+    served = [(operation, _app(operation, world, patience, fetch)) for operation in operations]
     router = Litestar(
         [*(_handler(operation, app) for operation, app in served), *probes(world), *PAGES, _openapi(operations)],
         exception_handlers={HTTPException: _on_http, Exception: _on_mistake},
@@ -48,9 +58,9 @@ def build(operations: Sequence[Operation], world: World, settings: Settings, lif
     return Door(router, direct, settings.log_slower_than_seconds)
 
 
-def _app(operation: Operation, world: World, patience: Patience) -> App:
+def _app(operation: Operation, world: World, patience: Patience, fetch: Fetch | None) -> App:
     if operation.method == "POST":
-        return Post(operation, world, patience)
+        return Post(operation, world, patience, fetch)
     return Get(operation, world)
 
 

@@ -40,7 +40,7 @@ class Follower:
     def __init__(self, world: World, link: Link, keys: Keys, *, poll_seconds: float = 5.0) -> None:
         """Answer from *world* until Redis names another, looking every *poll_seconds*, give or take a tenth."""
         self._world = msgspec.structs.replace(world, shared=_sharing(RedisState.WAITING))
-        self._link, self._keys, self._poll_seconds = link, keys, poll_seconds
+        self.link, self._keys, self._poll_seconds = link, keys, poll_seconds
         self._wake, self._first, self._answering = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._rejected: tuple[bytes, float, str] | None = None
         self._filled: bytes = b""
@@ -64,14 +64,14 @@ class Follower:
                     task.cancel()
                 await asyncio.wait(tasks, timeout=1)
             with contextlib.suppress(*_Trouble):
-                await self._link.aclose()
+                await self.link.aclose()
 
     async def poll(self) -> None:
         """Look once. Trouble ends up in the state and the log, never here."""
         self.tally.polls += 1
         try:
             async with asyncio.timeout(_POLL_SECONDS):
-                raw = await read_head(self._link.client, self._keys)
+                raw = await read_head(self.link.client, self._keys)
                 head = await self._follow(raw)
         except Unusable as problem:
             self._fail(RedisState.UNUSABLE, problem)
@@ -110,7 +110,7 @@ class Follower:
         _log.info("catalogue.changed", version=world.version, as_of=world.as_of, published_at=head.published_at)
 
     async def _load(self, version: str) -> World:
-        raw = await read_snapshot(self._link.client, self._keys, version)
+        raw = await read_snapshot(self.link.client, self._keys, version)
         try:
             return await load_gently(raw, version)
         except SnapshotError as problem:
@@ -149,7 +149,7 @@ class Follower:
             self._answering.clear()
         if self._world.shared.redis is not state:
             self.tally.outages += 1
-            error = self._link.describe(problem)
+            error = self.link.describe(problem)
             _log.warning("catalogue.redis_lost", state=state, error=error, version=self._world.version, exc_info=stack)
         self._become(state, self._world.shared.published_at)
 
@@ -177,14 +177,14 @@ class Follower:
             try:
                 await self._listen()
             except Exception as problem:  # noqa: BLE001 - polls find whatever was not heard, and log what is wrong
-                _log.debug("catalogue.not_listening", error=self._link.describe(problem))
+                _log.debug("catalogue.not_listening", error=self.link.describe(problem))
             self.tally.listening = False
             self._wake.set()
             await asyncio.sleep(self._pause())
 
     async def _listen(self) -> None:
         """Wake the poll at each announcement, and once at the beginning: something may have been missed."""
-        async with self._link.client.pubsub() as subscription:
+        async with self.link.client.pubsub() as subscription:
             await subscription.subscribe(self._keys.channel)
             while self._answering.is_set():  # a connection that hangs would say nothing for ever
                 if await subscription.get_message(timeout=self._poll_seconds) is not None:

@@ -1,0 +1,1 @@
+"""Fetching models that the catalogue does not hold from a Hugging Face-compatible hub."""
