@@ -52,8 +52,8 @@ def _service(utilisation: float) -> dict[str, Any]:
         (_option(price={"kind": "caller", "usd_per_hour": 0}), "/options/0/price/usd_per_hour", "too_small"),
         (
             _option(throughput={"kind": "predicted", "model": "7B"}),
-            "/options/0/throughput/kind",
-            "throughput_not_predicted",
+            WORK,
+            "request_lengths_missing",
         ),
         ({"options": [], "work": JOB}, "/options", "too_few_items"),
         (_option(price={"kind": "free"}), "/options/0/price/kind", "wrong_value"),

@@ -39,9 +39,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """Who measured: the repository of a public address, else the address itself."""
+        """Who measured: the repository of a public address, else the address itself, without the row of a table."""
         found = _REPOSITORY.match(self.source)
-        return found.group(0) if found else self.source
+        return found.group(0) if found else self.source.partition(", row ")[0]
 
 
 class Skipped(Exception):  # noqa: N818 - it is what happens to the row, not an error

@@ -1,6 +1,6 @@
-"""Fit the constants of serving and training from truth cases and write them where the catalogue reads them.
+"""Fit the constants of serving, training and speed from truth cases and write them where the catalogue reads them.
 
-    python -m tools.calibrate [--cases DIR] [--only serving|training]
+    python -m tools.calibrate [--cases DIR] [--only serving|training|speed]
 
 Only the constants of the engines that these cases speak of are written; whatever else the file holds stays.
 """
@@ -16,19 +16,23 @@ import msgspec
 
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
+from cardmatch.engine.speed.calibration import SpeedCalibration
 from tests.truth.cases import COMMITTED, Skipped, read_cases
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
+from tests.truth.families.speed import SpeedFamily
 from tests.truth.families.training import TrainingFamily
 from tests.truth.families.training_request import Prepared as TrainingRow
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 from tests.truth.world import TruthWorld
+from tools.calibrate.speed import calibrate as calibrate_speed
+from tools.calibrate.speed import written as speed_written
 from tools.calibrate.training import calibrate as calibrate_training
 from tools.calibrate.training import written as training_written
 
 DATA = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data/calibration"
-SERVING, TRAINING = DATA / "serving.json", DATA / "training.json"
+SERVING, TRAINING, SPEED = DATA / "serving.json", DATA / "training.json", DATA / "speed.json"
 
 
 def fit(cases: Path, world: TruthWorld) -> MemoryCalibration:
@@ -52,6 +56,12 @@ def fit_training(cases: Path, world: TruthWorld) -> TrainingCalibration:
     return calibrate_training(seen, dt.datetime.now(tz=dt.UTC).date().isoformat())
 
 
+def fit_speed(cases: Path, world: TruthWorld) -> SpeedCalibration:
+    """The speed constants, with their ranges and residuals over fits that leave sources out."""
+    seen = [each for _, each in _prepared(SpeedFamily(), cases, world)]
+    return calibrate_speed(seen, dt.datetime.now(tz=dt.UTC).date().isoformat(), ranges=True)
+
+
 def _prepared(family: Family, cases: Path, world: TruthWorld) -> list[Any]:
     found = []
     for case in read_cases(cases, family.name):
@@ -72,15 +82,18 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tools.calibrate", description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=Path, default=COMMITTED)
-    parser.add_argument("--only", choices=("serving", "training"), help="one of the two files")
+    parser.add_argument("--only", choices=("serving", "training", "speed"), help="one of the files")
     asked = parser.parse_args()
     world = TruthWorld()
-    if asked.only != "training":
+    if asked.only in {None, "serving"}:
         SERVING.write_text(written(fit(asked.cases, world)), encoding="utf-8")
         print(f"{SERVING}: written")
-    if asked.only != "serving":
+    if asked.only in {None, "training"}:
         TRAINING.write_text(training_written(fit_training(asked.cases, world)), encoding="utf-8")
         print(f"{TRAINING}: written")
+    if asked.only in {None, "speed"}:
+        SPEED.write_text(speed_written(fit_speed(asked.cases, world)), encoding="utf-8")
+        print(f"{SPEED}: written")
 
 
 if __name__ == "__main__":

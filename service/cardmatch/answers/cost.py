@@ -11,6 +11,7 @@ from msgspec import Meta
 from cardmatch import __version__
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, catalogue_facts
 from cardmatch.answers.pages import snapshot_of
+from cardmatch.answers.throughput import predictor
 from cardmatch.catalogue.names.cards import resolve_card
 from cardmatch.catalogue.names.near import nearest
 from cardmatch.catalogue.world import World
@@ -64,6 +65,7 @@ def cost(world: World, request: CostRequest, language: Language, today: dt.date)
         ownership=world.ownership,
         ownership_costs=world.ownership_costs,
         priced_on=priced_on,
+        predict=predictor(world, question.work, question.options),
     )
     return _in_words(world, request, figures, language, priced_on)
 

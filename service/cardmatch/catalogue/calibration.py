@@ -9,6 +9,7 @@ import msgspec
 from cardmatch.catalogue.bundle import read
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
+from cardmatch.engine.speed.calibration import SpeedCalibration
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +17,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     serving: MemoryCalibration
     training: TrainingCalibration
+    speed: SpeedCalibration
 
 
 @functools.cache
@@ -24,4 +26,5 @@ def calibration() -> Calibration:
     return Calibration(
         serving=read("calibration/serving.json", MemoryCalibration),
         training=read("calibration/training.json", TrainingCalibration),
+        speed=read("calibration/speed.json", SpeedCalibration),
     )

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
+from tests.truth.families.speed import SpeedFamily
 from tests.truth.families.training import TrainingFamily
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 
-FAMILIES: tuple[Family, ...] = (ServingFamily(), TransformersFamily(), LlamaCppFamily(), TrainingFamily())
+FAMILIES: tuple[Family, ...] = (
+    ServingFamily(),
+    TransformersFamily(),
+    LlamaCppFamily(),
+    TrainingFamily(),
+    SpeedFamily(),
+)

@@ -94,6 +94,7 @@ class FaultCode(StrEnum):
     PURCHASE_POWER_UNKNOWN = "purchase_power_unknown"  # no param
     THROUGHPUT_MISSING = "throughput_missing"  # no param
     THROUGHPUT_NOT_PREDICTED = "throughput_not_predicted"  # no param
+    MODEL_DOES_NOT_FIT = "model_does_not_fit"  # card, count: on which no layout holds it
     UNIT_OF_OTHER_WORK = "unit_of_other_work"  # unit, work_unit
     UNIT_NOT_SOLD = "unit_not_sold"  # unit
     REQUEST_LENGTHS_MISSING = "request_lengths_missing"  # no param

@@ -1,0 +1,118 @@
+"""What an engine really reaches of a chip: fitted shares of the data sheet's rates, and fixed costs per layer and step.
+
+A share is a base times factors for the engine, the memory and generation of the chip, the kernels, and mixtures of
+experts. A factor that no row speaks to is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from cardmatch.engine.hardware.choice import Link
+from cardmatch.engine.speed.chip import Chip
+from cardmatch.engine.speed.kernels import Kernel, native, peak_flops
+
+MOST_OF_A_RATE = 0.98
+"""No engine is let reach more of a data sheet's rate."""
+
+UNKNOWN_FLOPS_PER_BYTE = 60.0
+"""FP16 operations per byte of bandwidth of a card without published rates: the least of cards with tensor cores."""
+
+
+class EngineKind(StrEnum):
+    """Engines with constants of their own; llama.cpp's kin share its."""
+
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    TENSORRT_LLM = "tensorrt_llm"
+    LLAMA_CPP = "llama_cpp"
+    OLLAMA = "ollama"
+    TRANSFORMERS = "transformers"
+    EXLLAMA = "exllama"
+
+
+class Pace(NamedTuple):
+    """Rates of one GPU in bytes and operations per second, and seconds that each layer and step cost besides.
+
+    `hop_seconds` and `hop_bytes` are the latency and the bytes per second of the link, in one direction.
+    """
+
+    bytes_per_second: float
+    flops_per_second: float
+    layer_seconds: float
+    step_seconds: float
+    request_seconds: float
+    link: str
+    hop_seconds: float
+    hop_bytes: float
+
+
+SERIAL = frozenset({EngineKind.LLAMA_CPP, EngineKind.OLLAMA, EngineKind.TRANSFORMERS, EngineKind.EXLLAMA})
+"""Engines that are measured with one stream, not under load."""
+
+
+def names(engine: EngineKind, kind: str, kernel: Kernel, link: str, *, mixture: bool) -> dict[str, tuple[str, ...]]:
+    """The constants that make up each quantity, by name; the first is the base."""
+    use = "serial" if engine in SERIAL else "served"
+    memory = kind.split("-", maxsplit=1)[0]
+
+    def mixed(quantity: str) -> tuple[str, ...]:
+        return (f"{quantity}/{engine}/mixture",) if mixture else ()
+
+    return {
+        "bandwidth": (
+            "bandwidth",
+            f"bandwidth/{use}/{memory}",
+            f"bandwidth/{use}/{kind}",
+            f"bandwidth/{use}/{kernel}",
+            *mixed("bandwidth"),
+        ),
+        "compute": ("compute", f"compute/{use}/{kernel}", *mixed("compute")),
+        "layer": ("layer", f"layer/{engine}", *mixed("layer")),
+        "step": ("step",),
+        "request": ("request",),
+        "hop": (f"hop/{link}",),
+        "link": (f"link/{link}",),
+    }
+
+
+def pace_of(
+    engine: EngineKind,
+    chip: Chip,
+    kernel: Kernel,
+    known: Mapping[str, float],
+    *,
+    mixture: bool,
+    ranks: int = 1,
+    asked: Link | None = None,
+) -> Pace:
+    """What *engine* reaches of *chip* with *kernel*, where *ranks* GPUs exchange activations."""
+    link, rate = chip.link(ranks, asked)
+    kernel = native(kernel, chip.rates)
+    made = names(engine, chip.kind, kernel, link, mixture=mixture)
+    return reached(chip, kernel, link, rate, {name: product(parts, known) for name, parts in made.items()})
+
+
+def reached(chip: Chip, kernel: Kernel, link: str, link_bytes: float, found: Mapping[str, float]) -> Pace:
+    """The pace of *chip* with its quantities *found*."""
+    flops = peak_flops(kernel, chip.rates) or chip.bandwidth_bytes * UNKNOWN_FLOPS_PER_BYTE
+    return Pace(
+        bytes_per_second=chip.bandwidth_bytes * min(found["bandwidth"], MOST_OF_A_RATE),
+        flops_per_second=flops * chip.share * min(found["compute"], MOST_OF_A_RATE),
+        layer_seconds=found["layer"],
+        step_seconds=found["step"],
+        request_seconds=found["request"],
+        link=link,
+        hop_seconds=found["hop"],
+        hop_bytes=link_bytes * min(found["link"], MOST_OF_A_RATE),
+    )
+
+
+def product(parts: tuple[str, ...], known: Mapping[str, float]) -> float:
+    """A base times its factors; what is not known is 1."""
+    value = 1.0
+    for name in parts:
+        value *= known.get(name, 1.0)
+    return value
