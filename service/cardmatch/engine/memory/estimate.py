@@ -18,13 +18,14 @@ from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.profile import profile
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.told import Told, log_reading, told
 from cardmatch.engine.memory.ways.search import ways_to_fit
 from cardmatch.engine.memory.ways.trial import Request, Trial, Tried
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
-from cardmatch.engine.models.parameters import ParameterCounts, parameters
+from cardmatch.engine.models.parameters import ParameterCounts
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
 
@@ -71,7 +72,7 @@ def estimate_serving(
         _estimate_one(_subject(started, job, placement, model, quantised_to), index, request)
         for index, placement in enumerate(started.placements)
     )
-    counts = parameters(architecture)
+    counts = profile(architecture, job.checkpoint).parameters
     return ServingEstimate(
         parameters=counts,
         concurrency=job.concurrency,

@@ -5,15 +5,11 @@ from __future__ import annotations
 from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN
 from cardmatch.engine.memory.inference import DEFAULT_ENGINE, Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
-from cardmatch.engine.memory.weights import WeightSums, weight_sums
-from cardmatch.engine.memory.widths import widths
+from cardmatch.engine.memory.profile import profile, stored_as
 from cardmatch.engine.models.architecture import Architecture
-from cardmatch.engine.models.cache import by_layer
-from cardmatch.engine.models.checkpoint import Checkpoint, requantised
+from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.formats import Dtype
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat
-from cardmatch.engine.models.parameters import layer_counts
-from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Assumption, Scalar
@@ -32,18 +28,19 @@ def settle(
     if workload.engine is DEFAULT_ENGINE:
         assumed["engine"] = str(DEFAULT_ENGINE.__struct_config__.tag)
     context, concurrency, mean = _lengths(workload, architecture, assumed)
-    stored = requantised(architecture, checkpoint, workload.weights)
+    stored = stored_as(architecture, checkpoint, workload.weights)
     if workload.weights == "as_published":
         assumed["weights"] = stored.format
     cache = _cache_format(workload, stored)
     if workload.kv_cache is KvFormat.AUTO and isinstance(cache, KvFormat):
         assumed["kv_cache"] = cache.value
+    known = profile(architecture, stored)
     job = ServingJob(
         architecture=architecture,
         checkpoint=stored,
-        sums=weights_of(architecture, stored),
-        widths=widths(architecture),
-        cache_rows=by_layer(architecture),
+        sums=known.sums,
+        widths=known.widths,
+        cache_rows=known.cache_rows,
         kv_cache=cache,
         automatic_cache=workload.kv_cache is KvFormat.AUTO,
         context_tokens=context,
@@ -76,12 +73,6 @@ def _lengths(workload: Inference, architecture: Architecture, assumed: dict[str,
         assumed["mean_tokens_per_request"] = mean
     _check_lengths(workload, context, mean)
     return context, concurrency, mean
-
-
-def weights_of(architecture: Architecture, checkpoint: Checkpoint) -> WeightSums:
-    """The weights of *architecture* as *checkpoint* stores them."""
-    found = parts(architecture, checkpoint)
-    return weight_sums(found, layer_counts(architecture), tied=architecture.tied_embeddings)
 
 
 def _check_lengths(workload: Inference, context: int, mean: int) -> None:

@@ -12,10 +12,9 @@ from cardmatch.engine.memory.engines.registry import AnyEngine, arranged, reserv
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.profile import profile, stored_as
 from cardmatch.engine.memory.reservation import Reservation
-from cardmatch.engine.memory.settle import weights_of
 from cardmatch.engine.memory.verdict import Verdict
-from cardmatch.engine.models.checkpoint import requantised
 
 GOOD = frozenset({Verdict.COMFORTABLE, Verdict.FITS})
 
@@ -73,8 +72,8 @@ class Request(msgspec.Struct, kw_only=True):
     def in_format(self, job: ServingJob, name: str) -> ServingJob:
         """*job* with its weights in format *name*."""
         if name not in self.reweighted:
-            checkpoint = requantised(job.architecture, job.checkpoint, name)
-            sums = weights_of(job.architecture, checkpoint)
+            checkpoint = stored_as(job.architecture, job.checkpoint, name)
+            sums = profile(job.architecture, checkpoint).sums
             self.reweighted[name] = msgspec.structs.replace(job, checkpoint=checkpoint, sums=sums)
         return self.reweighted[name]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import msgspec
 
+from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.bands import fitted_band, sure
 from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.calibration import MemoryCalibration, VllmCalibration
@@ -21,6 +23,7 @@ from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
 from cardmatch.engine.memory.extras import drafter_bytes, slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.remember import Beside, Same
 from cardmatch.engine.memory.reservation import Pool, Reservation
 from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages, with_larger_experts
 from cardmatch.engine.models.architecture import StateDtypes
@@ -32,7 +35,7 @@ _ROTARY_BYTES = 2
 _STATE_BYTES = {StateDtype.FLOAT32: 4, StateDtype.BFLOAT16: 2, StateDtype.FLOAT16: 2}
 
 
-class _Fixed(NamedTuple):
+class Fixed(NamedTuple):
     """What lies on every GPU beside weights and cache; `graphs` are printed whether or not the budget counts them."""
 
     activations: Band
@@ -47,13 +50,12 @@ class _Stage(NamedTuple):
     cache: CacheLayout
 
 
-class _Planned(NamedTuple):
-    """What does not depend on the memory of the card. `made_from` keeps alive what the key names by identity."""
+class Planned(NamedTuple):
+    """What does not depend on the memory of the card."""
 
-    fixed: _Fixed
+    fixed: Fixed
     grouping: Plan
     stages: list[_Stage]
-    made_from: tuple[Any, ...]
 
 
 def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: MemoryCalibration) -> Reservation:
@@ -64,7 +66,7 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     """
     longest = options.max_model_len or job.context_tokens
     settled = settle(options, placement.device, placement.layout, longest)
-    fixed, grouping, stages, _ = _planned(job, options, settled, placement, longest, calibration.vllm)
+    fixed, grouping, stages = _planned_for(job, options, settled, placement, longest, calibration.vllm)
     budget = int(settled.utilization * placement.device.memory_bytes) - placement.occupied_bytes
     left = budget - fixed.activations.expected_bytes - fixed.overhead.expected_bytes
     stage = stages[0] if len(stages) == 1 else _binding(stages, left)
@@ -102,36 +104,45 @@ def reserve(job: ServingJob, options: Vllm, placement: Placement, calibration: M
     )
 
 
-def _planned(
-    job: ServingJob,
+def _planned_for(
+    job: ServingJob, options: Vllm, settled: Settled, placement: Placement, longest: int, fitted: VllmCalibration
+) -> Planned:
+    """Peaks, groups and stages, made once for all cards and requests that they are the same for."""
+    device = placement.device
+    indexed = any(row.kind is CacheKind.INDEXER for row in job.cache_rows)
+    return planned(
+        Beside((job, placement)),
+        Same(job.sums),
+        Same(fitted),
+        Same(job.drafter),
+        options,
+        settled,
+        placement.layout,
+        (device.vendor, device.compute_capability) if indexed or job.checkpoint.stored else None,
+        (job.kv_cache, job.automatic_cache, job.speculative, job.adapters),
+        longest if indexed else 0,
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def planned(
+    what: Beside[tuple[ServingJob, Placement]],
+    _sums: Same[Any],
+    fitted: Same[VllmCalibration],
+    _drafter: Same[Any],
     options: Vllm,
     settled: Settled,
-    placement: Placement,
+    _layout: Layout,
+    _device: tuple[str | None, str | None] | None,
+    _formats: tuple[Any, ...],
     longest: int,
-    calibration: VllmCalibration,
-) -> _Planned:
-    """Peaks, groups and stages, made once for all cards of a request that they are the same on."""
-    device = placement.device
-    minds = bool(job.checkpoint.stored) or any(row.kind is CacheKind.INDEXER for row in job.cache_rows)
-    key = (
-        id(options),
-        id(job.sums),
-        id(calibration),
-        job.kv_cache,
-        placement.layout,
-        settled.max_num_batched_tokens,
-        settled.max_num_seqs,
-        longest,
-        (device.vendor, device.compute_capability) if minds else None,
-    )
-    found: _Planned | None = job.shared.get(key)
-    if found is None:
-        how = caching(job, settled, placement, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
-        grouping = whole_plan(job, how)
-        fixed = _fixed(job, options, settled, placement, longest, calibration)
-        stages = _stages(job, options, placement, grouping, how)
-        found = job.shared[key] = _Planned(fixed, grouping, stages, (options, job.sums, calibration))
-    return found
+) -> Planned:
+    """What *what* plans: a job on a placement, all that counts of which the other arguments say."""
+    job, placement = what.of
+    how = caching(job, settled, placement, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
+    grouping = whole_plan(job, how)
+    fixed = _fixed(job, options, settled, placement, longest, fitted.of)
+    return Planned(fixed, grouping, _stages(job, options, placement, grouping, how))
 
 
 def _fixed(
@@ -141,13 +152,13 @@ def _fixed(
     placement: Placement,
     longest: int,
     calibration: VllmCalibration,
-) -> _Fixed:
+) -> Fixed:
     context = fitted_band(calibration.context_bytes, 1)
     if placement.layout.gpus > 1:
         context = add(context, fitted_band(calibration.rank_bytes, 1))
     graphs = sure(0) if options.enforce_eager else fitted_band(calibration.graph_bytes, 1)
     estimated = settled.era.graphs_in_budget if options.estimate_cudagraphs is None else options.estimate_cudagraphs
-    return _Fixed(
+    return Fixed(
         activations=activations(job, options, settled, placement.layout, longest, calibration),
         overhead=add(context, graphs) if estimated else context,
         graphs=graphs.expected_bytes,
