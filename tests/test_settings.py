@@ -76,6 +76,12 @@ def test_variables_are_read_into_their_types() -> None:
         ("CARDMATCH_LOG_LEVEL", "loud"),
         ("CARDMATCH_LOG_SLOWER_THAN_SECONDS", "nan"),
         ("CARDMATCH_BIND_HOST", ""),
+        ("CARDMATCH_REDIS_URL", "http://cache"),
+        ("CARDMATCH_REDIS_NAMESPACE", "{a}"),
+        ("CARDMATCH_REDIS_CA_FILE", "no/such/file.pem"),
+        ("CARDMATCH_HUB_URL", "hub.example"),
+        ("CARDMATCH_HUB_URL", "https://user@hub.example"),
+        ("CARDMATCH_HUB_TOKEN", "two words"),
     ],
 )
 def test_a_wrong_value_is_named(name: str, value: str) -> None:

@@ -38,7 +38,8 @@ def create_app() -> Door:
     if chosen.hub_url:
         world = msgspec.structs.replace(world, guests={})
     redis = settings.redis_address(chosen)
-    log.info("service.starting", release=__version__, catalogue=world.version, as_of=world.as_of, redis=redis)
+    where = None if redis is None else str(redis)  # as text it has no passwords
+    log.info("service.starting", release=__version__, catalogue=world.version, as_of=world.as_of, redis=where)
     door = _door(world, redis, chosen)
     gc.collect()
     gc.freeze()  # what is here stays: looking through it for garbage would stop answers for a tenth of a second

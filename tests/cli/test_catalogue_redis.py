@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,3 +160,14 @@ def test_a_wrong_url_is_said_without_quoting_it(
     printed = capsys.readouterr()
     assert "CARDMATCH_REDIS_URL" in printed.err
     assert "hush-hush" not in printed.err + printed.out
+
+
+def test_who_does_not_use_redis_does_not_wait_for_its_client(root: Path) -> None:
+    """Nor for the one of the hub, nor for the web framework."""
+    program = (
+        "import sys; from cardmatch.cli import main; main(['catalogue', 'show']);"
+        "print([name for name in ('redis', 'httpx', 'litestar') if name in sys.modules])"
+    )
+    environ = {"PYTHONPATH": str(root / "service")}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

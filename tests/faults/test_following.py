@@ -234,6 +234,7 @@ def test_a_read_only_replica_can_be_followed(server: RedisServer, lines: list[st
     asyncio.run(_readable(server, demote, lines, redis.exceptions.ReadOnlyError))
 
 
+@pytest.mark.slow
 def test_answers_two_seconds_late_still_bring_the_snapshot(server: RedisServer, lines: list[str]) -> None:
     """Nobody waits for Redis, so that it may take its time: a slow line is no outage."""
 

@@ -19,7 +19,7 @@ from tests.served import Served
 from tests.snapshots import large, numbered
 
 RATE = 200
-CALM_SECONDS = 1.0
+CALM_SECONDS = 0.6
 CALM = "calm"
 
 
@@ -32,7 +32,7 @@ async def _endure(scene: Scene, name: str, fault: Fault) -> tuple[int, int]:
         _, version = await scene.state()
         await asyncio.to_thread(fault.harm, scene)
         await scene.becomes(redis=fault.state, version=version if fault.outage else None)
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.3)
         await asyncio.to_thread(fault.heal, scene)
         head = await scene.next_publish()
         await scene.becomes(redis="current", version=head.version)

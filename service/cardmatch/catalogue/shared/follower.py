@@ -59,10 +59,11 @@ class Follower:
             await _wait(self._first, wait_seconds)
             yield
         finally:
-            while not all(task.done() for task in tasks):  # a library may swallow the first
+            # Before Python 3.12 `asyncio.wait_for`, which the client uses, may lose a cancellation.
+            while not all(task.done() for task in tasks):
                 for task in tasks:
                     task.cancel()
-                await asyncio.wait(tasks, timeout=1)
+                await asyncio.wait(tasks, timeout=0.05)
             with contextlib.suppress(*_Trouble):
                 await self.link.aclose()
 
