@@ -239,3 +239,21 @@ def test_a_reckoning_is_given_on_request_in_words_too(engine: str, language: str
     assert all(line.message and line.source.file for line in lines)
     assert any(word in line.message for line in lines) == (engine in {"vllm", "sglang", "tensorrt_llm"})
     assert ask(LLAMA, {}, cards).placements[0].explanation is None
+
+
+def test_neighbours_and_drafters_are_named_like_any_model() -> None:
+    """By a loose name; an unknown one is refused where it stands."""
+    alone = ask(LLAMA, {"context_tokens": 8192}, ["h100-sxm-80"]).placements[0]
+    beside = ask(LLAMA, {"context_tokens": 8192, "also_resident": [{"model": "qwen3 8b"}]}, ["h100-sxm-80"])
+    assert beside.placements[0].budget_bytes < alone.budget_bytes - 16 * GIB
+    assert any("qwen3 8b" in notice.message for notice in beside.placements[0].notices)
+    drafted = {"method": "draft_model", "model": "qwen3 0.6b", "tokens": 4}
+    assert (
+        ask(LLAMA, {"context_tokens": 8192, "speculative": drafted}, ["h100-sxm-80"])
+        .placements[0]
+        .per_gpu.weights_bytes
+        > alone.per_gpu.weights_bytes + GIB
+    )
+    with pytest.raises(Invalid) as refused:
+        ask(LLAMA, {"also_resident": [{"model": "no such model at all"}]})
+    assert refused.value.faults[0].pointer == "/workload/also_resident/0/model"

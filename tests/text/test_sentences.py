@@ -42,7 +42,7 @@ NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "country", "currency", "does_not_fit", "each", "field",
     "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label", "low",
-    "measured", "method", "mig", "model", "name", "next", "optimizer", "other", "part", "pattern", "place",
+    "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "queues", "reference", "second", "settings", "sharding",
     "suggestions", "target", "targets", "tight", "valid_from", "valid_until", "value", "version",
 }  # fmt: skip

@@ -20,6 +20,8 @@ from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
 from cardmatch.engine.terms.units import Bytes
 from cardmatch.text.language import Language
@@ -88,8 +90,15 @@ def _serving(
         spread=model.spread,
         model=model.id,
         explained=request.explain,
+        find=lambda name: _named(world, name),
     )
     return _in_words(world, request, workload, model, figures, language, today)
+
+
+def _named(world: World, name: str) -> tuple[Architecture, Checkpoint]:
+    """The model that a drafter's or a neighbour's name means."""
+    found = resolve_model(world, name)
+    return found.architecture, found.checkpoint
 
 
 def _in_words(

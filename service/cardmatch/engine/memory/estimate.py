@@ -12,17 +12,17 @@ from cardmatch.engine.memory.commands.subject import Subject
 from cardmatch.engine.memory.commands.write import written
 from cardmatch.engine.memory.engines.registry import arranged
 from cardmatch.engine.memory.explain.explain import explain
-from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.logs.compare import LogReading
+from cardmatch.engine.memory.named import Find, nobody, residents_notices, with_drafter
 from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_cache, need
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.profile import profile
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.told import Told, log_reading, told
 from cardmatch.engine.memory.ways.search import ways_to_fit
-from cardmatch.engine.memory.ways.trial import Request, Trial, Tried
+from cardmatch.engine.memory.ways.trial import Request, Trial
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts
@@ -56,18 +56,27 @@ def estimate_serving(
     spread: Spread | None = None,
     model: str | None = None,
     explained: bool = False,
+    find: Find = nobody,
 ) -> ServingEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, best first; without any none is computed.
     *spread* is given for a bare size. *model* is how engines find the model, for the command that starts them.
-    *explained* also gives the reckoning of every placement. Raises Invalid with pointers into the request.
+    *explained* also gives the reckoning of every placement. *find* resolves the names of drafters and of models that
+    share the cards. Raises Invalid with pointers into the request.
     """
     started = told(workload, placements, architecture, checkpoint)
     job, assumptions = settle(started.workload, architecture, checkpoint, spread)
+    job = with_drafter(job, find, "/workload/engine/args" if workload.speculative is None else "/workload/speculative")
     changed = started.workload.weights not in {"as_published", checkpoint.format}
     quantised_to = started.workload.weights if changed else None
-    request = Request(calibration=calibration, alternatives=alternatives, explained=explained)
+    request = Request(
+        calibration=calibration,
+        alternatives=alternatives,
+        explained=explained,
+        residents=workload.also_resident,
+        find=find,
+    )
     estimates = tuple(
         _estimate_one(_subject(started, job, placement, model, quantised_to), index, request)
         for index, placement in enumerate(started.placements)
@@ -101,32 +110,33 @@ def _subject(
 
 
 def _estimate_one(subject: Subject, index: int, request: Request) -> PlacementEstimate:
-    where, job, engine = subject.placement, subject.job, subject.engine
-    check_layout(job.architecture, arranged(engine, where), index)
-    tried = request.tried(Trial(changes=(), job=job, engine=engine, where=where))
+    job, engine = subject.job, subject.engine
+    check_layout(job.architecture, arranged(engine, subject.placement), index)
+    tried = request.tried(Trial(changes=(), job=job, engine=engine, where=subject.placement))
+    where, placed = tried.where, tried.placed
     ways = () if tried.good or not request.alternatives else ways_to_fit(request, tried, index)
+    explained = explain(job, engine, where, tried.reservation, request.calibration) if request.explained else None
+    others = where.occupied_bytes - subject.placement.occupied_bytes
     return msgspec.structs.replace(
-        tried.placed,
-        explanation=_explanation(subject, tried, request),
-        command=_command(subject, tried.reservation.longest_tokens),
+        placed,
+        explanation=explained,
+        command=_command(subject, where, tried.reservation.longest_tokens),
         ways_to_fit=ways,
-        notices=tried.placed.notices + advisories(job, engine, where, tried.reservation),
+        notices=(
+            *placed.notices,
+            *advisories(job, engine, where, tried.reservation),
+            *residents_notices(request.residents, others),
+        ),
     )
 
 
-def _explanation(subject: Subject, tried: Tried, request: Request) -> tuple[Explanation, ...] | None:
-    if not request.explained:
-        return None
-    where = arranged(subject.engine, subject.placement)
-    return explain(subject.job, subject.engine, where, tried.reservation, request.calibration)
-
-
-def _command(subject: Subject, longest: int) -> str | None:
+def _command(subject: Subject, where: Placement, longest: int) -> str | None:
     """The command for a placement; most placements of a request share it."""
-    where, shared = subject.placement, subject.job.shared
-    key = ("command", where.layout, longest, where.occupied_bytes and (where.occupied_bytes, where.device.memory_bytes))
+    shared, layout, occupied = subject.job.shared, subject.placement.layout, where.occupied_bytes
+    key = ("command", layout, longest, occupied and (occupied, where.device.memory_bytes))
     if key not in shared:
-        shared[key] = written(msgspec.structs.replace(subject, longest_tokens=longest))
+        beside = msgspec.structs.replace(subject.placement, occupied_bytes=occupied)
+        shared[key] = written(msgspec.structs.replace(subject, placement=beside, longest_tokens=longest))
     found: str | None = shared[key]
     return found
 

@@ -30,6 +30,17 @@ DEFAULT_ENGINE = Vllm()
 """What is meant where no engine is named; that very object, so that the answer can say that it was assumed."""
 
 
+class Resident(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another model that the same engine keeps on every GPU of a placement, beside the one that is asked about."""
+
+    model: Annotated[str, Meta(min_length=1, max_length=200, examples=["Qwen/Qwen3-Embedding-0.6B"])]
+    context_tokens: Tokens | None = None
+    concurrency: Concurrency | None = None
+    mean_tokens_per_request: Tokens | None = None
+    weights: WeightFormat = "as_published"
+    kv_cache: KvCache = KvFormat.AUTO
+
+
 class Inference(
     msgspec.Struct, tag="inference", tag_field="kind", frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
@@ -48,4 +59,5 @@ class Inference(
     speculative: Speculative | None = None
     adapters: Adapters | None = None
     shared_prefix_tokens: Annotated[int, Meta(ge=0, le=10**9)] = 0
+    also_resident: Annotated[tuple[Resident, ...], Meta(max_length=16)] = ()
     engine_log: EngineLog | None = None

@@ -135,6 +135,12 @@ class Invalid(Exception):  # noqa: N818 - it reads as a statement about the requ
         """The same faults, with *prefix* before each pointer."""
         return Invalid(*(msgspec.structs.replace(fault, pointer=prefix + fault.pointer) for fault in self.faults))
 
+    def moved(self, prefix: str, to: str) -> Invalid:
+        """The same faults, with *to* in the place of *prefix* at the beginning of each pointer."""
+        return Invalid(
+            *(msgspec.structs.replace(each, pointer=to + each.pointer.removeprefix(prefix)) for each in self.faults)
+        )
+
 
 def refusal(code: FaultCode, pointer: str, **params: Scalar | list[str]) -> Invalid:
     """An Invalid with one fault: *code* at *pointer*, with the params that its sentence speaks of."""

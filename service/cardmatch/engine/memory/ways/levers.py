@@ -128,8 +128,8 @@ def leaner_engine(base: Tried, missing: int) -> Iterator[Trial]:
     if wanted < base.reservation.most_requests and base.reservation.activations.expected_bytes > _LARGE_ACTIVATIONS:
         yield _with_option(trial, "max_num_seqs", wanted)
     device = trial.where.device.memory_bytes
-    more = int(device * _UTILIZATION) - trial.where.occupied_bytes - base.reservation.budget_bytes
-    if more >= missing * _MARGIN and trial.where.occupied_bytes <= device * (1 - _UTILIZATION):
+    more = int(device * _UTILIZATION) - base.where.occupied_bytes - base.reservation.budget_bytes
+    if more >= missing * _MARGIN and base.where.occupied_bytes <= device * (1 - _UTILIZATION):
         yield _with_option(trial, "gpu_memory_utilization", _UTILIZATION)
 
 

@@ -70,7 +70,7 @@ def _pairs(request: Request, base: Tried, missing: int) -> Iterator[Trial]:
     """Lighter weights, and a lighter cache beside them, where both together can save enough."""
     for lighter in levers.lighter_cache(base, 0):
         saved = base.placed.per_gpu.kv_cache_bytes // 2
-        with_cache = Tried(trial=lighter, reservation=base.reservation, placed=base.placed)
+        with_cache = Tried(trial=lighter, where=base.where, reservation=base.reservation, placed=base.placed)
         yield from levers.lighter_weights(request, with_cache, missing - saved)
 
 

@@ -9,7 +9,9 @@ import msgspec
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import AnyEngine, arranged, reserve
+from cardmatch.engine.memory.inference import Resident
 from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.named import Find, nobody, resident_bytes
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.profile import profile, stored_as
@@ -35,9 +37,10 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a trial."""
+    """What became of a trial, where its engine and the models beside it leave it to run."""
 
     trial: Trial
+    where: Placement
     reservation: Reservation
     placed: PlacementEstimate
 
@@ -60,14 +63,19 @@ class Request(msgspec.Struct, kw_only=True):
     calibration: MemoryCalibration
     alternatives: tuple[Placement, ...]
     explained: bool = False
+    residents: tuple[Resident, ...] = ()
+    find: Find = nobody
     reweighted: dict[str, ServingJob] = {}
 
     def tried(self, trial: Trial) -> Tried:
         """*trial* judged."""
         where = arranged(trial.engine, trial.where)
+        if self.residents:
+            others = resident_bytes(self.residents, trial.engine, where, self.find, self.calibration)
+            where = msgspec.structs.replace(where, occupied_bytes=where.occupied_bytes + others)
         reservation = reserve(trial.job, trial.engine, where, self.calibration)
         placed = place(trial.job, where, reservation, limits=not trial.changes)
-        return Tried(trial=trial, reservation=reservation, placed=placed)
+        return Tried(trial=trial, where=where, reservation=reservation, placed=placed)
 
     def in_format(self, job: ServingJob, name: str) -> ServingJob:
         """*job* with its weights in format *name*."""
