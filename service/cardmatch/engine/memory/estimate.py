@@ -81,7 +81,17 @@ def estimate_serving(
         _estimate_one(_subject(started, job, placement, model, quantised_to), index, request)
         for index, placement in enumerate(started.placements)
     )
-    counts = profile(architecture, job.checkpoint).parameters
+    return _together(started, job, assumptions, estimates, calibration)
+
+
+def _together(
+    started: Told,
+    job: ServingJob,
+    assumptions: tuple[Assumption, ...],
+    estimates: tuple[PlacementEstimate, ...],
+    calibration: MemoryCalibration,
+) -> ServingEstimate:
+    counts = profile(job.architecture, job.checkpoint).parameters
     return ServingEstimate(
         parameters=counts,
         concurrency=job.concurrency,
