@@ -47,11 +47,12 @@ def test_documented_bounds_are_the_real_ones(root: Path) -> None:
     for name, (_, takes, _) in _documented(root).items():
         if found := re.fullmatch(r"(\d+) to (\d+)", takes):
             low, high = int(found[1]), int(found[2])
-            settings.read({name: str(low)})
-            settings.read({name: str(high)})
+            beside = {"CARDMATCH_REDIS_URL": "redis://localhost"}
+            settings.read({name: str(low), **beside})
+            settings.read({name: str(high), **beside})
             for outside in (low - 1, high + 1):
                 with pytest.raises(BadSetting, match=name):
-                    settings.read({name: str(outside)})
+                    settings.read({name: str(outside), **beside})
             checked += 1
     assert checked >= 6
 
@@ -82,12 +83,30 @@ def test_variables_are_read_into_their_types() -> None:
         ("CARDMATCH_HUB_URL", "hub.example"),
         ("CARDMATCH_HUB_URL", "https://user@hub.example"),
         ("CARDMATCH_HUB_TOKEN", "two words"),
+        ("CARDMATCH_API_KEYS", "me=abc"),
+        ("CARDMATCH_API_KEYS", "a b=" + "0" * 64),
+        ("CARDMATCH_API_KEYS_FILE", "no/such/file"),
+        ("CARDMATCH_RATE_LIMIT_PER_MINUTE", "60"),
+        ("CARDMATCH_CORS_ORIGINS", "https://a.example/path"),
+        ("CARDMATCH_CORS_ORIGINS", "null"),
+        ("CARDMATCH_METRICS", "perhaps"),
     ],
 )
 def test_a_wrong_value_is_named(name: str, value: str) -> None:
     """The message says which variable, so that nobody has to guess."""
     with pytest.raises(BadSetting, match=f"^{name}: "):
         settings.read({name: value})
+
+
+def test_keys_come_from_the_variable_and_from_the_file(tmp_path: Path) -> None:
+    """Both add up, so that a file may hold most and a variable one more; an empty file locks nobody in."""
+    listed = tmp_path / "keys"
+    listed.write_text(f"# of the team\nfirst={'0' * 64}\nsecond={'1' * 64} # until May\n")
+    chosen = settings.read({"CARDMATCH_API_KEYS": f"third={'2' * 64}", "CARDMATCH_API_KEYS_FILE": str(listed)})
+    assert {name for name, _ in settings.api_keys(chosen).entries} == {"first", "second", "third"}
+    listed.write_text("# nobody\n")
+    with pytest.raises(BadSetting, match="CARDMATCH_API_KEYS_FILE"):
+        settings.read({"CARDMATCH_API_KEYS_FILE": str(listed)})
 
 
 def test_misspelt_variables_are_found_and_kubernetes_ones_are_not() -> None:

@@ -14,20 +14,24 @@ import structlog
 from cardmatch import __version__, logs, settings
 from cardmatch.catalogue.shared.address import Address
 from cardmatch.catalogue.world import World, bundled
+from cardmatch.http.asgi import App
 from cardmatch.http.door import Door
+from cardmatch.http.meter import Meter
 from cardmatch.http.operations import OPERATIONS
-from cardmatch.http.router import build
+from cardmatch.http.router import Surroundings, build
+from cardmatch.http.standing import Standing
 from cardmatch.settings import Settings
 
 if TYPE_CHECKING:
     from cardmatch.catalogue.hub.hub import Hub
     from cardmatch.catalogue.shared.follower import Follower
+    from cardmatch.http.limiter import Limiter
 
 # So long the first request may wait for a Redis that answers; one that does not holds nothing up.
 _FIRST_POLL_SECONDS = 0.25
 
 
-def create_app() -> Door:
+def create_app() -> App:
     """The application as the environment sets it up. Raises BadSetting where a variable holds what it cannot."""
     chosen = settings.read(os.environ)
     logs.configure(chosen.log_level)
@@ -43,12 +47,14 @@ def create_app() -> Door:
     door = _door(world, redis, chosen)
     gc.collect()
     gc.freeze()  # what is here stays: looking through it for garbage would stop answers for a tenth of a second
-    return door
+    return _traced(door) if chosen.traces else door
 
 
 def _door(world: World, redis: Address | None, chosen: Settings) -> Door:
-    """The door over what there is: *world*, or the snapshot that Redis names; the hub, or none."""
+    """The door over what there is: *world*, or the snapshot that Redis names; the hub, or none; a limit, or none."""
+    meter = Meter()
     follower = None if redis is None else _follower(world, redis, chosen)
+    limiter = _limiter(redis, chosen, meter) if redis and chosen.rate_limit_per_minute else None
     hub = _hub(follower, chosen) if chosen.hub_url else None
 
     @contextlib.asynccontextmanager
@@ -56,15 +62,24 @@ def _door(world: World, redis: Address | None, chosen: Settings) -> Door:
         async with contextlib.AsyncExitStack() as running:
             if follower is not None:
                 await running.enter_async_context(follower.running(wait_seconds=_FIRST_POLL_SECONDS))
+            if limiter is not None:
+                await running.enter_async_context(limiter.running())
             if hub is not None:
                 running.push_async_callback(hub.aclose)
             yield
 
-    fetch = None if hub is None else hub.model
-    return build(OPERATIONS, (lambda: world) if follower is None else follower.world, chosen, [lifespan], fetch)
+    current = (lambda: world) if follower is None else follower.world
+    around = Surroundings(
+        meter=meter,
+        collectors=[Standing(current, None if follower is None else follower.tally)],
+        limiter=limiter,
+        fetch=None if hub is None else hub.model,
+        lifespan=[lifespan],
+    )
+    return build(OPERATIONS, current, chosen, around)
 
 
-# Both import when they are called: who runs without Redis or a hub should not wait for their clients.
+# These import when they are called: who runs without Redis or a hub should not wait for their clients.
 def _follower(world: World, redis: Address, chosen: Settings) -> Follower:
     from cardmatch.catalogue.shared.connect import Link  # noqa: PLC0415
     from cardmatch.catalogue.shared.follower import Follower  # noqa: PLC0415
@@ -74,9 +89,23 @@ def _follower(world: World, redis: Address, chosen: Settings) -> Follower:
     return Follower(world, link, Keys(chosen.redis_namespace), poll_seconds=chosen.redis_poll_seconds)
 
 
+def _limiter(redis: Address, chosen: Settings, meter: Meter) -> Limiter:
+    from cardmatch.catalogue.shared.connect import Link  # noqa: PLC0415
+    from cardmatch.http.limiter import Limiter  # noqa: PLC0415
+
+    link, rate = Link(redis, settings.redis_tls(chosen)), chosen.rate_limit_per_minute
+    return Limiter(link, chosen.redis_namespace, per_minute=rate, burst=chosen.rate_limit_burst, outcomes=meter.limited)
+
+
 def _hub(follower: Follower | None, chosen: Settings) -> Hub:
     from cardmatch.catalogue.hub.client import HubClient  # noqa: PLC0415
     from cardmatch.catalogue.hub.hub import Hub  # noqa: PLC0415
 
     client = HubClient(chosen.hub_url, chosen.hub_token)
     return Hub(client, None if follower is None else follower.link, chosen.redis_namespace)
+
+
+def _traced(door: Door) -> App:
+    from cardmatch.http.tracing import traced  # noqa: PLC0415 - its packages are an extra
+
+    return traced(door)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
 import re
 from collections.abc import Mapping
@@ -12,9 +13,11 @@ import msgspec
 from msgspec import Meta
 
 from cardmatch.catalogue.shared.address import Address, BadAddress, TlsFiles, parse
+from cardmatch.http import keys
 
 PREFIX = "CARDMATCH_"
 # Kubernetes sets these for a service called cardmatch in every pod of the namespace; they are not ours.
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
 _SERVICE_LINK = re.compile(r"CARDMATCH_(SERVICE_(HOST|PORT\w*)|PORT(_\w+)?)")
 
 
@@ -77,6 +80,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ),
     ] = ""
     hub_token: Annotated[str, Meta(description="Token to show there.", pattern=r"^[!-~]*$(?!\n)")] = ""
+    api_keys: Annotated[
+        str, Meta(description="Who may ask: `name=digest,…`, see operations.md. Empty, with the next: everybody.")
+    ] = ""
+    api_keys_file: Annotated[str, Meta(description="A file of such entries, one a line; they add up.")] = ""
+    rate_limit_per_minute: Annotated[
+        float,
+        Meta(ge=0, le=1e6, description="Requests a minute for each key or address, over all replicas. 0: no end."),
+    ] = 0.0
+    rate_limit_burst: Annotated[
+        int, Meta(ge=1, le=100000, description="Requests that may come at once before that rate holds.")
+    ] = 20
+    trusted_proxies: Annotated[
+        int, Meta(ge=0, le=16, description="Proxies in front whose X-Forwarded-For entries are true.")
+    ] = 0
+    cors_origins: Annotated[
+        str, Meta(description="Origins whose pages may ask from a browser, with commas; `*`: all. Empty: none.")
+    ] = ""
+    metrics: Annotated[bool, Meta(description="Whether `/metrics` is there.")] = True
+    traces: Annotated[
+        bool, Meta(description="Whether OpenTelemetry spans are sent, as its OTEL_ variables say; needs `telemetry`.")
+    ] = False
 
 
 class BadSetting(Exception):  # noqa: N818 - it reads as a statement about the environment
@@ -93,15 +117,53 @@ def read(environ: Mapping[str, str]) -> Settings:
     except msgspec.ValidationError as exc:
         what, _, path = str(exc).partition(" - at `$.")
         raise BadSetting(f"{PREFIX}{path.rstrip('`').upper()}: {what}") from exc
+    _check(chosen)
+    return chosen
+
+
+def _check(chosen: Settings) -> None:
+    """Raise BadSetting for what no type can say."""
+    for name in ("redis_ca_file", "redis_certificate_file", "redis_key_file", "api_keys_file"):
+        path = getattr(chosen, name)
+        if path and not pathlib.Path(path).is_file():
+            raise BadSetting(f"{PREFIX}{name.upper()}: no such file")
     try:
         redis_address(chosen)
     except BadAddress as exc:
         raise BadSetting(f"{PREFIX}REDIS_URL: {exc}") from None
-    for name in ("redis_ca_file", "redis_certificate_file", "redis_key_file"):
-        path = getattr(chosen, name)
-        if path and not pathlib.Path(path).is_file():
-            raise BadSetting(f"{PREFIX}{name.upper()}: no such file")
-    return chosen
+    if chosen.rate_limit_per_minute and not chosen.redis_url:
+        raise BadSetting(f"{PREFIX}RATE_LIMIT_PER_MINUTE: it is counted in Redis, so {PREFIX}REDIS_URL must be set")
+    if chosen.traces and importlib.util.find_spec("opentelemetry") is None:
+        raise BadSetting(f"{PREFIX}TRACES: the extra `telemetry` is not installed")
+    _check_lists(chosen)
+
+
+def _check_lists(chosen: Settings) -> None:
+    for name, text in _lists_of_keys(chosen):
+        try:
+            keys.parse(text)
+        except keys.BadKeys as exc:
+            raise BadSetting(f"{PREFIX}{name}: {exc}") from None
+    if chosen.api_keys_file and not api_keys(chosen).entries:
+        raise BadSetting(f"{PREFIX}API_KEYS_FILE: it has no entry")
+    if not all(_ORIGIN.fullmatch(origin) for origin in cors_origins(chosen) - {"*"}):
+        raise BadSetting(f"{PREFIX}CORS_ORIGINS: an origin is https://host or http://host:port, without a path")
+
+
+def _lists_of_keys(chosen: Settings) -> list[tuple[str, str]]:
+    path = chosen.api_keys_file
+    listed = pathlib.Path(path).read_text(encoding="utf-8", errors="replace") if path else ""
+    return [("API_KEYS", chosen.api_keys), ("API_KEYS_FILE", listed)]
+
+
+def api_keys(chosen: Settings) -> keys.Keyring:
+    """Whose keys are taken; nobody needs one where there are none. Raises BadKeys."""
+    return keys.Keyring(tuple(entry for _, text in _lists_of_keys(chosen) for entry in keys.parse(text).entries))
+
+
+def cors_origins(chosen: Settings) -> frozenset[str]:
+    """The origins, each as browsers write it."""
+    return frozenset(origin for item in chosen.cors_origins.split(",") if (origin := item.strip()))
 
 
 def redis_address(chosen: Settings) -> Address | None:

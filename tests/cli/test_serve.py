@@ -2,65 +2,25 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
-
-class Served(msgspec.Struct):
-    """A running server."""
-
-    process: subprocess.Popen[bytes]
-    port: int
-    log: Path
-
-    def connect(self) -> http.client.HTTPConnection:
-        """A new connection to it."""
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+from tests.serving import Served, serving
 
 
 @pytest.fixture(scope="module")
-def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The service on a free port of the loopback, with one variable set wrongly spelt."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("serve") / "log"
-    environ = {**os.environ, "PYTHONPATH": str(root / "service"), "CARDMATCH_BIND_PORT": "1", "CARDMATCH_WORKER": "9"}
-    command = [sys.executable, "-m", "cardmatch.cli", "serve", "--port", str(port)]
-    with log.open("wb") as stdout:
-        process = subprocess.Popen(command, env=environ, stdout=stdout, stderr=subprocess.STDOUT)
-    server = Served(process, port, log)
-    try:
-        _wait(server)
+    wrong = {"CARDMATCH_BIND_PORT": "1", "CARDMATCH_WORKER": "9"}
+    with serving(tmp_path_factory.mktemp("serve"), wrong) as server:
         yield server
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _wait(server: Served) -> None:
-    for _ in range(300):
-        try:
-            connection = server.connect()
-            connection.request("GET", "/readyz")
-            connection.getresponse().read()
-        except OSError:
-            assert server.process.poll() is None, server.log.read_text()
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError(server.log.read_text())
 
 
 def test_it_answers(served: Served) -> None:

@@ -56,8 +56,17 @@ def test_every_component_is_used_and_every_reference_resolves(served: dict[str, 
     """Nothing hangs loose in either direction."""
     mapped = {value for mapping in _all(served, "mapping") for value in mapping.values()}
     references = mapped.union(_all(served, "$ref"))
-    components = {f"#/components/{kind}/{name}" for kind, parts in served["components"].items() for name in parts}
+    parts = served["components"]
+    components = {f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in parts[kind]}
     assert references == components
+    asked = {
+        name
+        for methods in served["paths"].values()
+        for it in methods.values()
+        for way in it["security"]
+        for name in way
+    }
+    assert asked == set(parts["securitySchemes"])
 
 
 def _all(node: Any, key: str) -> list[Any]:
@@ -82,12 +91,22 @@ def test_parameters_have_their_bounds(served: dict[str, Any]) -> None:
     }
     assert parameters["exact"]["schema"] == {"type": "boolean"}
     assert parameters["language"]["schema"] == {"$ref": "#/components/schemas/Language"}
-    assert {"200", "304", "400", "404", "422", "500"} == set(get["responses"])
+    assert {"200", "304", "400", "401", "404", "422", "429", "500"} == set(get["responses"])
 
 
 def test_errors_are_documented_as_problems(served: dict[str, Any]) -> None:
     """Every error that an operation can give is listed, with the media type that it comes in."""
-    assert set(served["paths"]["/ask"]["post"]["responses"]) == {"200", "400", "408", "413", "415", "422", "500"}
+    assert set(served["paths"]["/ask"]["post"]["responses"]) == {
+        "200",
+        "400",
+        "401",
+        "408",
+        "413",
+        "415",
+        "422",
+        "429",
+        "500",
+    }
     for response in served["components"]["responses"].values():
         assert list(response["content"]) == ["application/problem+json"]
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "compare-log": "an engine's log beside what is predicted",
     "cost": "what does it cost?",
     "estimate": "does it fit?",
+    "key": "a new API key and its entry",
     "serve": "answer over HTTP",
 }
 

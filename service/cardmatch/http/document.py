@@ -19,8 +19,18 @@ from cardmatch.text.language import Language
 from cardmatch.text.problem import ProblemType, title
 
 _REF = "#/components/schemas/{name}"
-_BODY_ERRORS = (400, 408, 413, 415, 422, 500)
-_PARAMETER_ERRORS = (400, 422, 500)
+_BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 500)
+_PARAMETER_ERRORS = (400, 401, 422, 429, 500)
+# A service may be set up to ask for a key; most are not.
+_SECURITY: list[dict[str, list[str]]] = [{}, {"key": []}, {"bearer": []}]
+_SCHEMES = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "Where the service asks for a key."},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The same key, for clients that send it so."},
+}
+_HEADERS: dict[int, tuple[str, str, dict[str, Any]]] = {
+    401: ("WWW-Authenticate", "How a key may be sent.", {"type": "string"}),
+    429: ("Retry-After", "Seconds until the next request.", {"type": "integer", "minimum": 1, "maximum": 86400}),
+}
 _DESCRIPTION = (
     "Does it fit, which card, what does it cost? Every request is answered from a frozen catalogue: the same request, "
     "catalogue version and release give the same bytes. Errors are RFC 9457 problems. Words come in English, Spanish "
@@ -52,6 +62,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
             "components": {
                 "schemas": {name: schema for name, schema in sorted(schemas.items()) if name not in parameters},
                 "responses": {f"Problem{status}": _problem(status) for status in _statuses(operations)},
+                "securitySchemes": _SCHEMES,
             },
         }
     )
@@ -74,7 +85,7 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         "summary": operation.summary,
         "description": operation.description,
         "tags": [operation.tag],
-        "security": [],
+        "security": _SECURITY,
     }
     if operation.method == "GET":
         described["parameters"] = _parameters(operation, schemas[operation.takes.__name__])
@@ -124,7 +135,11 @@ def _statuses(operations: Iterable[Operation]) -> list[int]:
 def _problem(status: int) -> dict[str, Any]:
     content = {MEDIA_TYPE.decode(): {"schema": _ref(Problem)}}
     kinds = [title(kind, Language.EN) for kind in ProblemType if STATUS[kind] == status]
-    return {"description": " Or: ".join(kinds), "content": content}
+    response = {"description": " Or: ".join(kinds), "content": content}
+    if status in _HEADERS:
+        name, about, schema = _HEADERS[status]
+        response["headers"] = {name: {"description": about, "required": True, "schema": schema}}
+    return response
 
 
 def _content(schema: dict[str, Any], example: Any = None) -> dict[str, Any]:

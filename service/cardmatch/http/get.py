@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 
 import msgspec
 
 from cardmatch import __version__
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.http.asgi import Header, Receive, Scope, Send, header
+from cardmatch.http.meter import Series
 from cardmatch.http.operation import Operation, Versioned, World
 from cardmatch.http.parameters import decode_parameters
 from cardmatch.http.problems import Refused, refusal
@@ -19,14 +21,16 @@ from cardmatch.text.problem import ProblemType
 _LANGUAGE = re.compile(rb"(?:^|&)language=(en|es|zh)(?:&|$)")
 _encode = msgspec.json.Encoder().encode
 # A new catalogue may show up a minute late in what caches keep; while we are away, what they keep beats nothing.
-_FRESH: Header = (b"cache-control", b"public, max-age=60, stale-if-error=86400")
+_FRESH = "max-age=60, stale-if-error=86400"
 
 
 class Get:
     """The ASGI application of one operation that takes parameters; HEAD gets the headers of GET."""
 
-    def __init__(self, operation: Operation, world: World) -> None:
-        """Answer *operation* from what *world* returns at the time."""
+    def __init__(self, operation: Operation, world: World, timing: Series, *, private: bool = False) -> None:
+        """Answer *operation* from what *world* returns at the time; where *private*, no shared cache may keep it."""
+        self._timing = timing
+        self._fresh: Header = (b"cache-control", f"{'private' if private else 'public'}, {_FRESH}".encode())
         self._operation = operation
         self._world = world
 
@@ -39,15 +43,18 @@ class Get:
             world = self._world()
             tag = self._tag(world, language)
             if tag and _has(scope, tag[1]):
-                await send_whole(send, 304, b"", (*answer_headers(language), tag, _FRESH))
+                await send_whole(send, 304, b"", (*answer_headers(language), tag, self._fresh))
                 return
-            body = _encode(self._operation.answer(world, request, language))
+            started = time.perf_counter()
+            answer = self._operation.answer(world, request, language)
+            self._timing.add(time.perf_counter() - started)
+            body = _encode(answer)
         except Refused as refused:
             await refuse(scope, send, _or_not_found(refused, path), _spoken(scope))
         except Invalid as invalid:
             await refuse(scope, send, _or_not_found(refusal(invalid), path), _spoken(scope))
         else:
-            headers = (*answer_headers(language), tag, _FRESH) if tag else answer_headers(language)
+            headers = (*answer_headers(language), tag, self._fresh) if tag else answer_headers(language)
             await send_whole(send, 200, body, headers)
 
     def _tag(self, world: Versioned, language: Language) -> Header | None:

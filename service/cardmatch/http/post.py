@@ -6,6 +6,7 @@ the server's time; `make bench` shows the figures.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from cardmatch.catalogue.guests import ModelWanted
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.http.asgi import Disconnected, Receive, Scope, Send, read_body
 from cardmatch.http.decode import decode_body, spoken_language
+from cardmatch.http.meter import Series
 from cardmatch.http.operation import Operation, World
 from cardmatch.http.patience import Patience
 from cardmatch.http.problems import Refused, refusal
@@ -31,12 +33,15 @@ _JSON = b"application/json"
 class Post:
     """The ASGI application of one operation that takes a body."""
 
-    def __init__(self, operation: Operation, world: World, patience: Patience, fetch: Fetch | None = None) -> None:
+    def __init__(
+        self, operation: Operation, world: World, patience: Patience, timing: Series, fetch: Fetch | None = None
+    ) -> None:
         """Answer *operation* from what *world* returns at the time, with *patience* for bodies that are slow.
 
-        *fetch* gets models that the catalogue lacks.
+        *fetch* gets models that the catalogue lacks; *timing* counts how long answers take that need none.
         """
         self._fetch = fetch
+        self._timing = timing
         self._answer = operation.answer
         self._limit = operation.limit_bytes
         self._decoder = msgspec.json.Decoder(operation.takes)
@@ -52,11 +57,13 @@ class Post:
             raw = await read_body(receive, length, self._limit, self._patience)
             request = decode_body(raw, self._decoder)
             language = choose_language(accept, request.language)
-            world = self._world()
+            world, started = self._world(), time.perf_counter()
             try:
-                body = _encode(self._answer(world, request, language))
+                answer = self._answer(world, request, language)
+                self._timing.add(time.perf_counter() - started)
             except ModelWanted as wanted:
-                body = _encode(await self._fetching(world, request, language, wanted))
+                answer = await self._fetching(world, request, language, wanted)
+            body = _encode(answer)
         except Disconnected:
             _log.info("request.abandoned", path=scope["path"])
         except Refused as refused:

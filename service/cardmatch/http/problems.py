@@ -20,6 +20,7 @@ STATUS = {
     ProblemType.EMPTY_BODY: 400,
     ProblemType.NESTED_TOO_DEEPLY: 400,
     ProblemType.MALFORMED_REQUEST: 400,
+    ProblemType.UNAUTHORIZED: 401,
     ProblemType.NOT_FOUND: 404,
     ProblemType.METHOD_NOT_ALLOWED: 405,
     ProblemType.TOO_SLOW: 408,

@@ -9,9 +9,12 @@ import msgspec
 from cardmatch.http.asgi import Header, Scope, Send, header
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Refused, problem
 from cardmatch.text.language import Language, choose_language
+from cardmatch.text.problem import ProblemType
 
 _encode = msgspec.json.Encoder().encode
 _VARY: Header = (b"vary", b"accept-language")
+REFUSED = "cardmatch.refused"
+"""Where the scope holds why a request was refused."""
 _ANSWER: dict[Language, tuple[Header, ...]] = {
     it: ((b"content-type", b"application/json"), _VARY, (b"content-language", it.encode())) for it in Language
 }
@@ -35,4 +38,14 @@ async def refuse(scope: Scope, send: Send, refused: Refused, spoken: Language | 
     media = (b"content-type", MEDIA_TYPE)
     spoken_in = (b"content-language", language.encode())
     body = _encode(problem(refused, language))
-    await send_whole(send, STATUS[refused.kind], body, (media, _VARY, spoken_in))
+    scope[REFUSED] = refused
+    await send_whole(send, STATUS[refused.kind], body, (media, _VARY, spoken_in, *_beside(refused)))
+
+
+def _beside(refused: Refused) -> list[Header]:
+    """The headers that HTTP asks for beside a status (RFC 9110 §11.6.1, §10.2.3)."""
+    if refused.kind is ProblemType.UNAUTHORIZED:
+        return [(b"www-authenticate", b'Bearer realm="cardmatch"')]
+    if refused.kind is ProblemType.TOO_MANY_REQUESTS:
+        return [(b"retry-after", str(refused.params["retry_after_seconds"]).encode())]
+    return []

@@ -18,58 +18,83 @@ from litestar.types import ASGIApp
 
 from cardmatch.answers.hosted import Fetch
 from cardmatch.http.asgi import App
+from cardmatch.http.cors import Cors
 from cardmatch.http.document import document
-from cardmatch.http.door import Door
+from cardmatch.http.door import Door, Rules
+from cardmatch.http.exposition import Collector, metrics
+from cardmatch.http.gate import Gate, Limiter
 from cardmatch.http.get import Get
 from cardmatch.http.health import probes
+from cardmatch.http.meter import Meter
 from cardmatch.http.operation import Operation, World
 from cardmatch.http.pages import PAGES
 from cardmatch.http.patience import Patience
 from cardmatch.http.post import Post
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Refused, problem
-from cardmatch.settings import Settings
+from cardmatch.http.respond import REFUSED
+from cardmatch.settings import Settings, api_keys, cors_origins
 from cardmatch.text.language import choose_language
 from cardmatch.text.problem import ProblemType
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[Any]]
 
 
-def build(
-    operations: Sequence[Operation],
-    world: World,
-    settings: Settings,
-    lifespan: Sequence[Lifespan] = (),
-    fetch: Fetch | None = None,
-) -> Door:
-    """The ASGI application that serves *operations*, each request from what *world* returns for it.
+class Surroundings(msgspec.Struct, kw_only=True):
+    """What the application puts around the operations: what is counted, told, limited, fetched, and done all along.
 
-    *fetch* gets models that the catalogue lacks.
+    `fetch` gets models that the catalogue lacks.
     """
-    patience = Patience(settings.body_read_timeout_seconds)
-    served = [(operation, _app(operation, world, patience, fetch)) for operation in operations]
+
+    meter: Meter = msgspec.field(default_factory=Meter)
+    collectors: Sequence[Collector] = ()
+    limiter: Limiter | None = None
+    fetch: Fetch | None = None
+    lifespan: Sequence[Lifespan] = ()
+
+
+def build(
+    operations: Sequence[Operation], world: World, settings: Settings, around: Surroundings | None = None
+) -> Door:
+    """The ASGI application that serves *operations*, each request from what *world* returns for it."""
+    around = around or Surroundings()
+    gate = Gate(keys=api_keys(settings), limiter=around.limiter, trusted_proxies=settings.trusted_proxies)
+    served = [(operation, _app(operation, world, settings, around)) for operation in operations]
+    handlers = [*(_handler(operation, app) for operation, app in served), *probes(world), *PAGES, _openapi(operations)]
     router = Litestar(
-        [*(_handler(operation, app) for operation, app in served), *probes(world), *PAGES, _openapi(operations)],
+        [*handlers, *([metrics(around.meter, around.collectors)] if settings.metrics else [])],
         exception_handlers={HTTPException: _on_http, Exception: _on_mistake},
-        lifespan=list(lifespan),
+        lifespan=list(around.lifespan),
         openapi_config=None,
         logging_config=None,
     )
     direct = {operation.path: app for operation, app in served if operation.method == "POST"}
-    return Door(router, direct, settings.log_slower_than_seconds)
+    rules = Rules(log_slower_than_seconds=settings.log_slower_than_seconds, gate=gate, cors=_cors(settings))
+    routes = {_template(operation): operation.path for operation in operations}
+    return Door(router, direct, routes, rules, around.meter)
 
 
-def _app(operation: Operation, world: World, patience: Patience, fetch: Fetch | None) -> App:
+def _cors(settings: Settings) -> Cors | None:
+    origins = cors_origins(settings)
+    return Cors(origins) if origins else None
+
+
+def _app(operation: Operation, world: World, settings: Settings, around: Surroundings) -> App:
+    timing = around.meter.answering(operation.name)
     if operation.method == "POST":
-        return Post(operation, world, patience, fetch)
-    return Get(operation, world)
+        return Post(operation, world, Patience(settings.body_read_timeout_seconds), timing, around.fetch)
+    return Get(operation, world, timing, private=bool(api_keys(settings).entries))
+
+
+def _template(operation: Operation) -> str:
+    """The path for the router. A parameter that ends it takes the rest: ids of models have slashes in them."""
+    typed = re.sub(r"\{(\w+)\}$", r"{\1:path}", operation.path)
+    return re.sub(r"\{(\w+)\}", r"{\1:str}", typed)
 
 
 def _handler(operation: Operation, app: App) -> HTTPRouteHandler:
-    """A parameter that ends a path takes the rest of it: ids of models have slashes in them."""
-    typed = re.sub(r"\{(\w+)\}$", r"{\1:path}", operation.path)
     methods = [HttpMethod.POST] if operation.method == "POST" else [HttpMethod.GET, HttpMethod.HEAD]
 
-    @route(re.sub(r"\{(\w+)\}", r"{\1:str}", typed), http_method=methods, status_code=200)
+    @route(_template(operation), http_method=methods, status_code=200)
     async def handler() -> ASGIApp:
         return app
 
@@ -100,6 +125,7 @@ def _on_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[
         refused = Refused(ProblemType.NOT_FOUND if missing else ProblemType.MALFORMED_REQUEST)
     language = choose_language(request.headers.get("accept-language"))
     headers |= {"vary": "accept-language", "content-language": language}
+    request.scope[REFUSED] = refused  # type: ignore[literal-required]
     body = msgspec.json.encode(problem(refused, language))
     return Response(body, status_code=STATUS[refused.kind], media_type=MEDIA_TYPE.decode(), headers=headers)
 

@@ -26,11 +26,11 @@ def choose_language(accept_language: str | None, field: Language | None = None) 
     """The language to answer in: the request's `language` field, else the best of Accept-Language, else English."""
     if field is not None:
         return field
-    return _negotiated(accept_language) if accept_language else DEFAULT
+    return negotiated(accept_language) if accept_language else DEFAULT
 
 
 @lru_cache(maxsize=512)
-def _negotiated(header: str) -> Language:
+def negotiated(header: str) -> Language:
     """Lookup of RFC 4647 §3.4: every region and script of a language counts as it (zh-TW as zh, es-419 as es)."""
     wanted: dict[str, float] = {}
     for item in header.split(",", _RANGES)[:_RANGES]:

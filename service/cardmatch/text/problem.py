@@ -23,6 +23,7 @@ class ProblemType(StrEnum):
     NESTED_TOO_DEEPLY = "nested_too_deeply"
     MALFORMED_REQUEST = "malformed_request"
     BAD_PARAMETER = "bad_parameter"
+    UNAUTHORIZED = "unauthorized"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"  # allowed: the methods
     TOO_SLOW = "too_slow"

@@ -41,12 +41,13 @@ def assumed(assumption: Assumption, language: Language) -> Assumption:
     return Assumption(
         pointer=assumption.pointer,
         value=assumption.value,
-        message=_assumed(assumption.pointer, assumption.value, language),
+        message=sentence_of_assumption(assumption.pointer, assumption.value, language),
     )
 
 
 @lru_cache(maxsize=4096, typed=True)  # defaults are the same from request to request; typed, since 1 == True
-def _assumed(pointer: str, value: Scalar, language: Language) -> str:
+def sentence_of_assumption(pointer: str, value: Scalar, language: Language) -> str:
+    """What is said of *value* having been assumed at *pointer*."""
     known = templates(language)["assumptions"]
     params: dict[str, Value] = {pointer.rpartition("/")[2]: value}
     template = known.get(pointer)
