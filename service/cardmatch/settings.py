@@ -12,8 +12,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cardmatch import keys
 from cardmatch.catalogue.shared.address import Address, BadAddress, TlsFiles, parse
-from cardmatch.http import keys
 
 PREFIX = "CARDMATCH_"
 # Kubernetes sets these for a service called cardmatch in every pod of the namespace; they are not ours.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cardmatch.cli import main
-from cardmatch.http.keys import parse
+from cardmatch.keys import parse
 
 
 def test_the_entry_lets_the_key_in(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cardmatch.http.keys import BadKeys, new_key, parse
+from cardmatch.keys import BadKeys, new_key, parse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ import msgspec
 
 from cardmatch.http.asgi import Scope, header
 from cardmatch.http.client import address_of
-from cardmatch.http.keys import Keyring
 from cardmatch.http.problems import Refused
+from cardmatch.keys import Keyring
 from cardmatch.text.problem import ProblemType
 
 _OPEN = frozenset({"/livez", "/readyz", "/docs", "/openapi.json"})

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from cardmatch.http.keys import BadKeys, Keyring, new_key, parse
+from cardmatch.keys import BadKeys, Keyring, new_key, parse
 from cardmatch.settings import Settings
 from tests.http.asking import ask, post
 from tests.http.sample import door
