@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from cardmatch.engine.memory.remember import Same
+from cardmatch.engine.memory.remember import Same, is_small
 from cardmatch.engine.memory.weights import WeightSums, weight_sums
 from cardmatch.engine.memory.widths import Width, widths
 from cardmatch.engine.models.architecture import Architecture
@@ -14,7 +14,7 @@ from cardmatch.engine.models.checkpoint import Checkpoint, requantised
 from cardmatch.engine.models.parameters import ParameterCounts, layer_counts, parameters
 from cardmatch.engine.models.parts import parts
 
-_REMEMBERED = 256
+_REMEMBERED = 512
 
 
 class ModelProfile(NamedTuple):
@@ -28,10 +28,11 @@ class ModelProfile(NamedTuple):
 
 def profile(architecture: Architecture, checkpoint: Checkpoint) -> ModelProfile:
     """The profile of *architecture* whose weights *checkpoint* stores."""
-    return _profile(Same(architecture), Same(checkpoint))
+    made = _profile if is_small(architecture) else _profile.__wrapped__
+    return made(Same(architecture), Same(checkpoint))
 
 
-@functools.lru_cache(maxsize=4 * _REMEMBERED)
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _profile(architecture: Same[Architecture], checkpoint: Same[Checkpoint]) -> ModelProfile:
     of = architecture.of
     return ModelProfile(
@@ -41,10 +42,11 @@ def _profile(architecture: Same[Architecture], checkpoint: Same[Checkpoint]) -> 
 
 def stored_as(architecture: Architecture, checkpoint: Checkpoint, weights: str) -> Checkpoint:
     """*checkpoint* as the tools of format *weights* would write it anew, the same object whenever it is asked for."""
-    return _stored_as(Same(architecture), Same(checkpoint), weights)
+    made = _stored_as if is_small(architecture) else _stored_as.__wrapped__
+    return made(Same(architecture), Same(checkpoint), weights)
 
 
-@functools.lru_cache(maxsize=4 * _REMEMBERED)
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _stored_as(architecture: Same[Architecture], checkpoint: Same[Checkpoint], weights: str) -> Checkpoint:
     return requantised(architecture.of, checkpoint.of, weights)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from cardmatch.engine.models.architecture import Architecture
+
 T = TypeVar("T")
+
+_MOST_LAYERS, _MOST_GROUPS = 256, 32
 
 
 class Same(Generic[T]):
@@ -35,3 +39,8 @@ class Beside(Generic[T]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Beside)
+
+
+def is_small(architecture: Architecture) -> bool:
+    """Whether remembering *architecture* costs little: callers may send their own, thousands of layers long."""
+    return len(architecture.layer_order) <= _MOST_LAYERS and len(architecture.layer_groups) <= _MOST_GROUPS

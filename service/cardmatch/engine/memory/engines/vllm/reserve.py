@@ -23,7 +23,7 @@ from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
 from cardmatch.engine.memory.extras import drafter_bytes, slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
-from cardmatch.engine.memory.remember import Beside, Same
+from cardmatch.engine.memory.remember import Beside, Same, is_small
 from cardmatch.engine.memory.reservation import Pool, Reservation
 from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages, with_larger_experts
 from cardmatch.engine.models.architecture import StateDtypes
@@ -110,7 +110,8 @@ def _planned_for(
     """Peaks, groups and stages, made once for all cards and requests that they are the same for."""
     device = placement.device
     indexed = any(row.kind is CacheKind.INDEXER for row in job.cache_rows)
-    return planned(
+    made = planned if is_small(job.architecture) else planned.__wrapped__
+    return made(
         Beside((job, placement)),
         Same(job.sums),
         Same(fitted),
@@ -124,7 +125,7 @@ def _planned_for(
     )
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def planned(
     what: Beside[tuple[ServingJob, Placement]],
     _sums: Same[Any],
