@@ -33,9 +33,10 @@ COUNTS = {
     "age_days", "concurrency", "context_length", "copies", "count", "divisor", "expert", "experts", "failed",
     "free_fraction", "gpu_layers", "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "growth",
     "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",
-    "maximum", "mean_tokens_per_request", "micro_batch", "minimum", "multiple", "n_cpu_moe", "n_ctx",
-    "n_gpu_layers", "num_ctx", "num_gpu", "pipeline", "position", "rank", "ranks", "replicas", "requests", "slots",
-    "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization", "weeks",
+    "maximum", "mean_tokens_per_request", "micro_batch", "min_tokens_per_second_per_user",
+    "minimum", "multiple", "n_cpu_moe", "n_ctx",
+    "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas", "requests",
+    "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization", "weeks",
     "widths",
 }  # fmt: skip
 NAMES = {
@@ -43,8 +44,8 @@ NAMES = {
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "country", "currency", "does_not_fit", "each", "field",
     "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label", "low",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
-    "precision", "priced_on", "profile", "profiles", "queues", "reference", "second", "settings", "sharding",
-    "suggestions", "target", "targets", "tight", "valid_from", "valid_until", "value", "version",
+    "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
+    "sharding", "source", "suggestions", "target", "targets", "tight", "valid_from", "valid_until", "value", "version",
 }  # fmt: skip
 CATEGORIES = {"zero", "one", "two", "few", "many", "other"}
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}

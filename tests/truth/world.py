@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from cardmatch.answers.placements import whole_device
 from cardmatch.catalogue.world import World, bundled
+from cardmatch.engine.memory.device import whole_device
 from cardmatch.engine.memory.placement import Device
 from cardmatch.engine.models.config.dialects import Dialects
 from cardmatch.engine.models.model import Model, read_model

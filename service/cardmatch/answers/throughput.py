@@ -6,10 +6,10 @@ import msgspec
 
 from cardmatch.answers.misfit import fitted
 from cardmatch.answers.model import ModelReference, resolve_model
-from cardmatch.answers.placements import slice_device, whole_device
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.card import Card, mig_profile
 from cardmatch.engine.hardware.choice import Link
+from cardmatch.engine.memory.device import slice_device, whole_device
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle

@@ -16,6 +16,7 @@ COMMANDS = {
     "cost": "what does it cost?",
     "estimate": "does it fit?",
     "key": "a new API key and its entry",
+    "recommend": "which card?",
     "serve": "answer over HTTP",
 }
 

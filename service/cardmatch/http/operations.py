@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cardmatch.http import cards, catalogue, cost, estimate, models, offers, providers
+from cardmatch.http import cards, catalogue, cost, estimate, models, offers, providers, recommend
 from cardmatch.http.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     *estimate.OPERATIONS,
+    *recommend.OPERATIONS,
     *cost.OPERATIONS,
     *models.OPERATIONS,
     *cards.OPERATIONS,

@@ -42,6 +42,9 @@ TABLES = {
     "work_unit": "work_unit",
     "has": "work_unit",
     "severity": "severity",
+    "objective": "objective",
+    "profile": "profile",
+    "ecc": "ecc",
     "language": "language",
 }
 """Placeholders whose values are looked up in a table of words of the data file."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cardmatch.answers.placements import alternatives, whole_device
+from cardmatch.answers.placements import alternatives
 from cardmatch.catalogue.calibration import calibration
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import PlacementEstimate, WayToFit
+from cardmatch.engine.memory.device import whole_device
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.memory.engines.vllm.options import Vllm

@@ -73,7 +73,46 @@ class NoticeCode(StrEnum):
     REPORT_WITH_FAILURES = "report_with_failures"  # tool, failed: requests
     REPORT_OF_OTHER_LENGTHS = "report_of_other_lengths"  # tool, prompt_tokens, output_tokens, report_… of both
     MEASURED_OUTSIDE_PREDICTION = "measured_outside_prediction"  # measured, low, high: units per second
-    CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_percent
+    CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_usd_per_month, saved_percent
+    # Which card. In brackets: params.
+    BEST_OF_ALL = "best_of_all"  # objective, count: forms that were tried
+    ROOM_TO_SPARE = "room_to_spare"  # verdict, headroom_bytes
+    COPIES_CARRY_LOAD = "copies_carry_load"  # replicas, requests at once in each
+    QUANTISATION_COSTS_ACCURACY = "quantisation_costs_accuracy"  # format, low_percent, high_percent, source
+    ACCURACY_NOT_MEASURED = "accuracy_not_measured"  # format
+    KV_PRESSURE = "kv_pressure"  # kv_cache_bytes, share_percent of what the engine may fill
+    SPEED_NOT_PREDICTED = "speed_not_predicted"  # card
+    SERVER_IN_NINE_EYES = "server_in_nine_eyes"  # country
+    ENGINE_NOT_ON_CARD = "engine_not_on_card"  # engine, card
+    NO_OFFER_OF_CARD = "no_offer_of_card"  # card
+    CARD_FAILS_CONDITION = "card_fails_condition"  # card, field
+    OFFERS_FAIL_CONDITION = "offers_fail_condition"  # card, field
+    OFFERS_LACK_FACT = "offers_lack_fact"  # card, field
+    OFFERS_WITHOUT_PRICE = "offers_without_price"  # card
+    JOB_DOES_NOT_FIT_CARD = "job_does_not_fit_card"  # card, gpus, missing_bytes on each
+    JOB_TIGHT_ON_CARD = "job_tight_on_card"  # card, gpus, missing_bytes on each at the high end
+    CARD_TOO_SLOW = "card_too_slow"  # card
+    OPTION_BREAKS_LIMIT = "option_breaks_limit"  # card, field, value: the least that it takes
+    CARD_COSTS_MORE = "card_costs_more"  # card, least_usd_per_month, more_percent than the first option
+    CARD_BEATEN = "card_beaten"  # card
+    SCALE_OUT_FIRST = "scale_out_first"  # replicas, card, other: the larger card, saved_usd_per_month
+    LINK_NOT_NEEDED = "link_not_needed"  # card
+    LINK_MATTERS = "link_matters"  # step_bytes, pcie_seconds, nvlink_seconds: of one decode step
+    LINK_ONLY_PCIE = "link_only_pcie"  # step_bytes, pcie_seconds, step_seconds
+    BANDWIDTH_DECIDES = "bandwidth_decides"  # card, share_percent of a step, memory_gb_s
+    COMPUTE_DECIDES = "compute_decides"  # card, share_percent of a step, memory_gb_s
+    NO_FP8 = "no_fp8"  # card
+    FP8_SCALED = "fp8_scaled"  # card
+    FP8_PLAIN = "fp8_plain"  # card
+    LONG_RUN = "long_run"  # card, gpus, run_hours, failure_percent, ecc: yes, optional or no
+    SLICES_FOR_TENANTS = "slices_for_tenants"  # card, mig, replicas, each_usd_per_month
+    PROFILE_AGREES = "profile_agrees"  # profile, card, other: the guides' card
+    PROFILE_DIFFERS = "profile_differs"  # profile, card, other: the guides' card
+    MOVE_UP_FOR_MEMORY = "move_up_for_memory"  # card
+    MOVE_UP_FOR_LATENCY = "move_up_for_latency"  # card
+    MOVE_UP_FOR_TENANTS = "move_up_for_tenants"  # card
+    RENT_BOTH = "rent_both"  # card, other
+    KEEP_CHECKPOINTS_SAFE = "keep_checkpoints_safe"  # no param
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cardmatch.answers.placements import whole_device
 from cardmatch.catalogue.calibration import calibration
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.answer import PlacementEstimate
+from cardmatch.engine.memory.device import whole_device
 from cardmatch.engine.memory.engines.llama_cpp.options import FlashAttention
 from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.estimate import estimate_serving

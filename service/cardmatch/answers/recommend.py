@@ -1,0 +1,168 @@
+"""Which card? The question of POST /recommend."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from cardmatch import __version__
+from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
+from cardmatch.answers.model import ModelReference, Resolved, resolve_model
+from cardmatch.answers.pages import snapshot_of
+from cardmatch.answers.providers import check_providers
+from cardmatch.catalogue.names.cards import resolve_card
+from cardmatch.catalogue.names.spelling import key
+from cardmatch.catalogue.presets import presets
+from cardmatch.catalogue.world import World
+from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, RecommendedOption, Verification
+from cardmatch.engine.advice.describe import Named
+from cardmatch.engine.advice.pace import Paces
+from cardmatch.engine.advice.question import Wanted
+from cardmatch.engine.advice.recommend import Shelf, Subject, recommend
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.models.parameters import parameters
+from cardmatch.engine.terms.fault import Invalid
+from cardmatch.engine.terms.notice import Assumption, Notice, Question
+from cardmatch.text.language import Language
+from cardmatch.text.recommend_summary import recommend_summary
+from cardmatch.text.words import all_assumed, asked, with_message, with_messages
+
+
+class RecommendRequest(Wanted, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model, a workload, and what is wanted of the machine that runs it."""
+
+    model: ModelReference
+    workload: Inference = Inference()
+    language: Language | None = None
+    priced_on: dt.date | None = None
+    catalogue_version: CatalogueVersion | None = None
+
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
+    """Options best first, every card left out with its reason, and what would settle what is not known."""
+
+    summary: Annotated[str, Meta(description="Two or three sentences with the figures.")]
+    model: ModelFacts
+    options: tuple[RecommendedOption, ...]
+    not_chosen: tuple[NotChosen, ...]
+    unpriced_matches: tuple[Possible, ...]
+    unknown_matches: tuple[Possible, ...]
+    nearest: NotChosen | None
+    advice: tuple[Notice, ...]
+    verification: Verification | None
+    assumptions: tuple[Assumption, ...]
+    ask_next: Question | None
+    notices: tuple[Notice, ...]
+    catalogue: CatalogueFacts
+    priced_on: dt.date
+    release: str
+
+
+def recommendation(world: World, request: RecommendRequest, language: Language, today: dt.date) -> Recommendation:
+    """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
+    world = snapshot_of(world, request.catalogue_version, None)
+    model = resolve_model(world, request.model)
+    priced_on = request.priced_on or today
+    figures = recommend(
+        _subject(request, model),
+        request.workload,
+        named(world, request),
+        shelf(world),
+        world.calibration.serving,
+        presets(),
+        priced_on=priced_on,
+        paces=Paces(),
+    )
+    return _in_words(world, request, model, figures, language, priced_on)
+
+
+def shelf(world: World) -> Shelf:
+    """What *world* has for sale."""
+    return Shelf(world.cards, world.offers, world.providers, world.countries, world.ownership, world.ownership_costs)
+
+
+def _subject(request: RecommendRequest, model: Resolved) -> Subject:
+    """The model; on a command line one without an id stands as a folder of its name."""
+    reference: str | dict[str, Any] = msgspec.to_builtins(request.model)
+    name = model.id or model.name or "./model"
+    return Subject(model.architecture, model.checkpoint, model.spread, Named(reference, name))
+
+
+def named(world: World, request: RecommendRequest) -> Wanted:
+    """*request* with its cards by their ids. Raises Invalid where a card or a provider is not known."""
+    asked_for = request.constraints
+    for field in ("providers", "exclude_providers"):
+        check_providers(world, getattr(asked_for, field), f"/constraints/{field}")
+    chosen = {
+        field: _cards(world, getattr(asked_for, field), f"/constraints/{field}") for field in ("cards", "exclude_cards")
+    }
+    offers = []
+    for index, offer in enumerate(request.offers):
+        (card,) = _cards(world, (offer.card,), f"/offers/{index}/card", listed=False)
+        offers.append(msgspec.structs.replace(offer, card=card))
+    constraints = msgspec.structs.replace(asked_for, **chosen)
+    return msgspec.structs.replace(request, constraints=constraints, offers=tuple(offers))
+
+
+def _cards(world: World, names: tuple[str, ...], pointer: str, *, listed: bool = True) -> tuple[str, ...]:
+    """The ids of *names*; in a list of conditions the name of a family stands for all its cards."""
+    found: list[str] = []
+    for index, name in enumerate(names):
+        family = world.families.get(key(name)) if listed and name not in world.cards else None
+        if family is not None:
+            found += family
+            continue
+        try:
+            found.append(resolve_card(world, name).id)
+        except Invalid as invalid:
+            raise invalid.under(f"{pointer}/{index}" if listed else pointer) from None
+    return tuple(found)
+
+
+def _in_words(
+    world: World,
+    request: RecommendRequest,
+    model: Resolved,
+    figures: Recommended,
+    language: Language,
+    priced_on: dt.date,
+) -> Recommendation:
+    assumptions = (*model.assumptions, *figures.assumptions)
+    if request.priced_on is None:
+        assumptions = (*assumptions, Assumption(pointer="/priced_on", value=priced_on.isoformat()))
+    return Recommendation(
+        summary=recommend_summary(figures, world.card_titles, language),
+        model=model_facts(model, parameters(model.architecture)),
+        options=tuple([_option_in_words(option, language) for option in figures.options]),
+        not_chosen=tuple([_left_in_words(row, language) for row in figures.not_chosen]),
+        unpriced_matches=figures.unpriced_matches,
+        unknown_matches=figures.unknown_matches,
+        nearest=None if figures.nearest is None else _left_in_words(figures.nearest, language),
+        advice=with_messages(figures.advice, language),
+        verification=figures.verification,
+        assumptions=all_assumed(assumptions, language),
+        ask_next=None if figures.ask_next is None else asked(figures.ask_next, language),
+        notices=with_messages(model.notices + figures.notices, language),
+        catalogue=catalogue_facts(world),
+        priced_on=priced_on,
+        release=__version__,
+    )
+
+
+def _option_in_words(option: RecommendedOption, language: Language) -> RecommendedOption:
+    cost = option.cost
+    if cost is not None and cost.notices:
+        cost = msgspec.structs.replace(cost, notices=with_messages(cost.notices, language))
+    return msgspec.structs.replace(
+        option,
+        cost=cost,
+        reasons=with_messages(option.reasons, language),
+        cautions=with_messages(option.cautions, language),
+    )
+
+
+def _left_in_words(row: NotChosen, language: Language) -> NotChosen:
+    return msgspec.structs.replace(row, reason=with_message(row.reason, language))

@@ -1,0 +1,123 @@
+"""What an option costs: the question that /cost answers, filled in from the load, and its answer."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.cost import cost
+from cardmatch.engine.money.offer import Offer
+from cardmatch.engine.money.option import Option, Predicted, Rent
+from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
+from cardmatch.engine.money.price import CallerPrice, OfferPrice
+from cardmatch.engine.money.provider import Provider
+from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.work import Job, Service, Work
+from cardmatch.engine.speed.throughput import Throughput, WorkUnit
+from cardmatch.engine.terms.notice import NoticeCode
+
+_HOUR = 3600
+
+
+class Ledger(NamedTuple):
+    """What /cost needs besides the question."""
+
+    offers: Mapping[str, Offer]
+    providers: Mapping[str, Provider]
+    ownership: Mapping[str, Ownership]
+    ownership_costs: OwnershipCosts
+    priced_on: dt.date
+    hours_per_month: int
+
+
+def work_of(demand: Demand, hours_per_month: int) -> Work:
+    """A job, or a month of the service: by its requests where they come at a rate, else always busy."""
+    prompt, output = demand.prompt_tokens, demand.output_tokens
+    if demand.items is not None:
+        return Job(
+            unit=WorkUnit.REQUEST,
+            units=demand.items,
+            deadline_hours=demand.deadline_hours,
+            prompt_tokens=prompt,
+            output_tokens=output,
+        )
+    units = None
+    if demand.mean_rate is not None:
+        units = demand.mean_rate * demand.tenants * hours_per_month * _HOUR
+    return Service(
+        unit=WorkUnit.REQUEST,
+        hours=hours_per_month,
+        units_per_month=units,
+        utilisation=1.0 if units is None else None,
+        prompt_tokens=prompt,
+        output_tokens=output,
+    )
+
+
+def gpus_of(choice: Choice) -> int:
+    """GPUs that work; where machines cannot be filled, as many as make the same number of machines."""
+    form, size = choice.tried.form, choice.tried.size
+    copies = size.copies if size else 1
+    each = choice.lot.offer.gpu_count
+    working = -(-copies // form.copies_per_gpu) if form.mig and not choice.lot.offer.mig_profile else copies * form.gpus
+    return working if -(-working // each) == choice.machines else choice.machines * each
+
+
+def throughput_of(choice: Choice, demand: Demand) -> Throughput | None:
+    """Requests per second: the most in time for loads by rate and jobs, what the load itself makes otherwise."""
+    size = choice.tried.size
+    served = None if size is None else size.now if demand.concurrency is not None else size.most
+    if size is None or served is None:
+        return None
+    rate = served.requests_per_second * size.copies
+    return Throughput(
+        unit=WorkUnit.REQUEST,
+        low_units_per_second=rate * served.low_ratio,
+        expected_units_per_second=rate,
+        high_units_per_second=rate * served.high_ratio,
+        basis=served.basis,
+    )
+
+
+def question_of(
+    choice: Choice, label: str, demand: Demand, model: str | dict[str, Any], workload: dict[str, Any], hours: int
+) -> CostQuestion:
+    """The question to post to /cost."""
+    lot = choice.lot
+    if lot.own:
+        price: CallerPrice | OfferPrice = CallerPrice(
+            usd_per_hour=lot.usd_per_hour, gpus_per_instance=lot.offer.gpu_count
+        )
+    else:
+        price = OfferPrice(offer=lot.offer.id)
+    option = Option(
+        label=label,
+        card=choice.tried.form.card.id,
+        count=gpus_of(choice),
+        price=price,
+        throughput=Predicted(model=model, workload=workload),
+        rent=Rent.SPOT if lot.spot else Rent.ON_DEMAND,
+    )
+    return CostQuestion(options=(option,), work=work_of(demand, hours))
+
+
+def priced(question: CostQuestion, throughput: Throughput, ledger: Ledger) -> OptionCost:
+    """The bill of *question* at the rate that the search found."""
+    figures = cost(
+        question,
+        offers=ledger.offers,
+        providers=ledger.providers,
+        ownership=ledger.ownership,
+        ownership_costs=ledger.ownership_costs,
+        priced_on=ledger.priced_on,
+        predict=lambda _option, _asked, _unit: throughput,
+    )
+    return figures.options[0]
+
+
+ALWAYS_BUSY = NoticeCode.SERVICE_NEAR_CAPACITY
+"""Said of every load that is a number of requests at once, and true by its definition."""

@@ -1,0 +1,181 @@
+"""A choice as an option of the answer: memory at the load, speed, price, command, and what the machine must have."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cardmatch.engine.advice.answer import OfferUsed, RecommendedOption, Requires
+from cardmatch.engine.advice.bill import ALWAYS_BUSY, Ledger, gpus_of, priced, question_of, throughput_of
+from cardmatch.engine.advice.candidates import engine_name
+from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.command import command
+from cardmatch.engine.advice.pace import SpeedBand
+from cardmatch.engine.advice.sizing import Sized, request_seconds
+from cardmatch.engine.advice.trying import Trying, estimate
+from cardmatch.engine.hardware.card import Vendor
+from cardmatch.engine.memory.answer import PlacementEstimate
+from cardmatch.engine.models.kv_formats import KvCache, KvFormat
+from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.speed.throughput import Throughput
+from cardmatch.engine.terms.units import GIB
+
+HOST_RAM_FLOOR_BYTES = 8 * GIB
+"""Python, the engine and its caches beside the weights; vLLM and SGLang read a checkpoint through the page cache."""
+
+_RESOURCES = {Vendor.NVIDIA: "nvidia.com/gpu", Vendor.AMD: "amd.com/gpu", Vendor.INTEL: "gpu.intel.com/i915"}
+LABEL_LENGTH = 80
+
+
+class Named(NamedTuple):
+    """How the request names its model, on the wire and on a command line."""
+
+    reference: str | dict[str, Any]
+    command_name: str
+
+
+def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: Ledger) -> RecommendedOption:
+    """*choice* as the option at *rank*, without reasons and cautions."""
+    found = choice.tried
+    form, size = found.form, found.size or Sized(1, 1.0, None, None, 1)
+    placed, _ = estimate(shared, found)
+    label = f"{rank}: {form.card.id} × {gpus_of(choice)}, {choice.lot.offer.provider}"[:LABEL_LENGTH]
+    throughput = throughput_of(choice, shared.demand)
+    question = bill = None
+    if throughput is not None:
+        question, bill = _bill(shared, choice, label, model, ledger, throughput)
+    month = choice.usd_per_hour * ledger.hours_per_month
+    batch = max(1, math.ceil(size.batch))
+    return RecommendedOption(
+        id=option_id(choice),
+        rank=rank,
+        card=form.card.id,
+        count=gpus_of(choice),
+        layout=found.placement.layout,
+        mig=form.mig,
+        link=form.link,
+        copies=size.copies,
+        instances_per_machine=choice.copies_per_machine,
+        machines=choice.machines,
+        unused_gpus=choice.machines * choice.lot.offer.gpu_count - gpus_of(choice),
+        weights=found.job.checkpoint.format,
+        kv_cache=cache_name(found.job.kv_cache),
+        verdict=placed.verdict,
+        bound_by=placed.bound_by,
+        per_gpu=placed.per_gpu,
+        training_per_gpu=None,
+        budget_bytes=placed.budget_bytes,
+        headroom_bytes=placed.headroom_bytes,
+        max_concurrency=placed.max_concurrency * size.copies,
+        speed=speed_of(shared, size, throughput),
+        offer=offer_used(choice, ledger),
+        usd_per_hour=choice.usd_per_hour,
+        usd_per_month=month,
+        usd_per_instance_per_month=month / shared.demand.tenants,
+        cost=bill,
+        cost_request=question,
+        command=command(model.command_name, shared.engine, found.job, found.placement.layout, form.weights, batch),
+        requires=_requires(choice, placed, found.job.sums.total),
+        reasons=(),
+        cautions=(),
+    )
+
+
+def _bill(
+    shared: Trying, choice: Choice, label: str, model: Named, ledger: Ledger, throughput: Throughput
+) -> tuple[CostQuestion, OptionCost]:
+    """The question for /cost, and its answer at the rate that the search found."""
+    workload = _workload(shared, choice)
+    question = question_of(choice, label, shared.demand, model.reference, workload, ledger.hours_per_month)
+    bill = priced(question, throughput, ledger)
+    if shared.demand.concurrency is not None:  # busy all the time by its definition
+        bill = msgspec.structs.replace(bill, notices=tuple([n for n in bill.notices if n.code is not ALWAYS_BUSY]))
+    return question, bill
+
+
+def option_id(choice: Choice) -> str:
+    """Names the form, the formats and the offer: the same in every answer."""
+    form, size = choice.tried.form, choice.tried.size
+    device = form.card.id if form.mig is None else f"{form.card.id}:{form.mig}"
+    copies = size.copies if size else 1
+    return f"{copies}x{form.gpus}x{device}/{form.weights}/{choice.cache.value}/{choice.lot.offer.id}"
+
+
+def cache_name(cache: KvCache) -> str:
+    """The cache's format, or those of keys and values."""
+    return cache.value if isinstance(cache, KvFormat) else f"{cache.k.value}+{cache.v.value}"
+
+
+def _workload(shared: Trying, choice: Choice) -> dict[str, Any]:
+    """The workload of one copy as /estimate-vram takes it, in the option's formats."""
+    job, size = choice.tried.job, choice.tried.size
+    found: dict[str, Any] = {
+        "kind": "inference",
+        "engine": {"kind": engine_name(shared.engine)},
+        "context_tokens": job.context_tokens,
+        "concurrency": max(1, math.ceil(size.batch)) if size else 1,
+        "mean_tokens_per_request": job.mean_tokens,
+    }
+    if choice.tried.form.weights != "as_published":
+        found["weights"] = choice.tried.form.weights
+    if choice.cache is not KvFormat.AUTO:
+        found["kv_cache"] = choice.cache.value
+    return found
+
+
+def speed_of(shared: Trying, size: Sized, throughput: Throughput | None) -> SpeedBand | None:
+    """The speed at the load, with the most that meets its limits."""
+    now, most = size.now, size.most
+    if throughput is None or now is None or most is None:
+        return None
+    rate = now.requests_per_second * size.copies
+    return SpeedBand(
+        unit=throughput.unit.value,
+        low_units_per_second=rate * now.low_ratio,
+        expected_units_per_second=rate,
+        high_units_per_second=rate * now.high_ratio,
+        ttft_seconds=now.ttft_seconds,
+        tpot_seconds=now.tpot_seconds,
+        request_seconds=request_seconds(now, shared.demand.output_tokens),
+        capacity_units_per_second=most.requests_per_second * size.copies,
+        requests_at_once=size.batch * size.copies,
+        basis=now.basis,
+    )
+
+
+def offer_used(choice: Choice, ledger: Ledger) -> OfferUsed:
+    """The offer of *choice* with what its provider says of places."""
+    lot, offer = choice.lot, choice.lot.offer
+    provider = ledger.providers.get(offer.provider)
+    return OfferUsed(
+        id=offer.id,
+        provider=offer.provider,
+        instance_type=offer.instance_type,
+        gpu_count=offer.gpu_count,
+        usd_per_hour=lot.usd_per_hour,
+        spot=lot.spot,
+        price_kind=offer.price_kind,
+        as_of=offer.as_of,
+        source=offer.source,
+        server_country=offer.server_country,
+        company_country=provider.company_country if provider else None,
+        stock=lot.stock,
+    )
+
+
+def _requires(choice: Choice, placed: PlacementEstimate, weights_bytes: int) -> Requires:
+    form = choice.tried.form
+    resource = _RESOURCES.get(form.card.vendor, "google.com/tpu")
+    if form.mig is not None:
+        resource = f"nvidia.com/mig-{form.mig}"
+    return Requires(
+        gpu=form.card.name if form.mig is None else f"{form.card.name} ({form.mig})",
+        gpus=form.gpus,
+        compute_capability=form.card.compute_capability,
+        host_ram_bytes=max(HOST_RAM_FLOOR_BYTES, placed.host.ram_bytes) + weights_bytes,
+        disk_bytes=2 * weights_bytes,
+        kubernetes_resource={resource: form.gpus},
+    )

@@ -1,0 +1,176 @@
+"""Why a card is among no option, and the nearest change of the request that brings it back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cardmatch.engine.advice.answer import NotChosen
+from cardmatch.engine.advice.choice import Broken, Choice
+from cardmatch.engine.advice.market import Market, Rejected
+from cardmatch.engine.advice.pace import Served
+from cardmatch.engine.advice.question import Wanted
+from cardmatch.engine.advice.search import Fate, nearness
+from cardmatch.engine.advice.sizing import request_seconds
+from cardmatch.engine.advice.trying import Outcome, Tried, Trying, curve_of
+from cardmatch.engine.memory.answer import Change
+from cardmatch.engine.money.offer import Offer, age_days
+from cardmatch.engine.money.provider import Provider
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, notice
+
+
+class Judge(NamedTuple):
+    """What the reasons speak of: the request, the market, and the best option, if any."""
+
+    shared: Trying
+    wanted: Wanted
+    market: Market
+    providers: Mapping[str, Provider]
+    engine: str
+    best: Choice | None
+    hours_per_month: int
+    priced_on: dt.date
+
+
+_INFO = Severity.INFO
+
+
+def not_chosen(
+    judge: Judge, fates: Mapping[str, Fate], shown: frozenset[str]
+) -> list[tuple[tuple[int, float], NotChosen]]:
+    """Every card of *fates* that is not *shown*, with how near it came, in the order of ids."""
+    return [(nearness(fate), _why(judge, card, fate)) for card, fate in sorted(fates.items()) if card not in shown]
+
+
+def _why(judge: Judge, card: str, fate: Fate) -> NotChosen:
+    if fate.refused is not None:
+        return _refused(judge, card, fate.refused)
+    if fate.best is not None or fate.bound is not None:
+        return _dearer(judge, card, fate)
+    if fate.broken is not None:
+        return _over(card, fate.broken)
+    if fate.tried is None:
+        return NotChosen(card=card, reason=notice(NoticeCode.NO_OFFER_OF_CARD, _INFO, card=card), change=None)
+    return _unfit(judge, card, fate.tried)
+
+
+def _refused(judge: Judge, card: str, why: str) -> NotChosen:
+    if why == "engine":
+        reason = notice(NoticeCode.ENGINE_NOT_ON_CARD, _INFO, engine=judge.engine, card=card)
+        return NotChosen(card=card, reason=reason, change=None)
+    if why == "offers":
+        return _no_offer(judge, card)
+    reason = notice(NoticeCode.CARD_FAILS_CONDITION, _INFO, card=card, field=why)
+    value: Scalar = card if why in {"cards", "exclude_cards"} else False
+    return NotChosen(card=card, reason=reason, change=Change(pointer=f"/constraints/{why}", value=value))
+
+
+def _no_offer(judge: Judge, card: str) -> NotChosen:
+    """Offers that fail a condition, then those of which a fact or the price is not known; else there is none."""
+    rejected = judge.market.rejected.get(card, ())
+    unknown = [each for each in judge.market.unknown if each.offer.card == card]
+    unpriced = [each for each in judge.market.unpriced if each.offer.card == card]
+    own = Change(pointer="/offers", value=card)
+    if unknown:
+        field = unknown[0].unknown[0]
+        reason = notice(NoticeCode.OFFERS_LACK_FACT, _INFO, card=card, field=field)
+        return NotChosen(card=card, reason=reason, change=Change(pointer=f"/constraints/{field}", value=""))
+    if unpriced:
+        return NotChosen(card=card, reason=notice(NoticeCode.OFFERS_WITHOUT_PRICE, _INFO, card=card), change=own)
+    if rejected:
+        return _failing(judge, card, rejected)
+    return NotChosen(card=card, reason=notice(NoticeCode.NO_OFFER_OF_CARD, _INFO, card=card), change=own)
+
+
+def _failing(judge: Judge, card: str, rejected: tuple[Rejected, ...]) -> NotChosen:
+    """The condition that alone keeps most offers out, else the one that most fail."""
+    counted = Counter(each.failed for each in rejected)
+    failed = min(counted, key=lambda each: (len(each), -counted[each], each))
+    field = failed[0]
+    offer = next(each.offer for each in rejected if each.failed == failed)
+    reason = notice(NoticeCode.OFFERS_FAIL_CONDITION, _INFO, card=card, field=field)
+    change = Change(pointer=f"/constraints/{field}", value=_fact(judge, offer, field))
+    return NotChosen(card=card, reason=reason, change=change)
+
+
+def _fact(judge: Judge, offer: Offer, field: str) -> Scalar:
+    """What the offer has instead of what was asked for; for an exclusion, what would have to be taken out."""
+    provider = judge.providers.get(offer.provider)
+    if field.endswith("providers"):
+        return offer.provider
+    if field.endswith("server_countries"):
+        return offer.server_country or ""
+    if provider is None:
+        return ""
+    known: dict[str, Scalar] = {
+        "company_countries": provider.company_country or "",
+        "exclude_company_countries": provider.company_country or "",
+        "identity_check": provider.identity_check.value,
+        "billing": provider.billing.value if provider.billing else "",
+        "payment_methods": provider.payment_methods[0].value if provider.payment_methods else "",
+        "unmetered_bandwidth": False,
+        "max_price_age_days": age_days(offer, judge.priced_on),
+    }
+    return known.get(field, "")
+
+
+def _dearer(judge: Judge, card: str, fate: Fate) -> NotChosen:
+    """An option that the limit or a better one keeps out."""
+    least = fate.best.usd_per_hour if fate.best else fate.bound or 0.0
+    best = judge.best.usd_per_hour if judge.best else least
+    change = Change(pointer="/constraints/cards", value=card)
+    if least <= best:
+        return NotChosen(card=card, reason=notice(NoticeCode.CARD_BEATEN, _INFO, card=card), change=change)
+    reason = notice(
+        NoticeCode.CARD_COSTS_MORE,
+        _INFO,
+        card=card,
+        least_usd_per_month=least * judge.hours_per_month,
+        more_percent=100 * (least / best - 1) if best else 0.0,
+    )
+    return NotChosen(card=card, reason=reason, change=change)
+
+
+def _over(card: str, broken: Broken) -> NotChosen:
+    reason = notice(NoticeCode.OPTION_BREAKS_LIMIT, _INFO, card=card, field=broken.field, value=broken.value)
+    pointer = "/offers" if broken.field == "stock" else f"/constraints/{broken.field}"
+    return NotChosen(
+        card=card, reason=reason, change=Change(pointer=pointer, value=math.ceil(broken.value * 100) / 100)
+    )
+
+
+def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
+    form = found.form
+    if found.outcome is Outcome.TOO_SLOW:
+        return _slow(judge, card, found)
+    tight = found.outcome is Outcome.TIGHT
+    code = NoticeCode.JOB_TIGHT_ON_CARD if tight else NoticeCode.JOB_DOES_NOT_FIT_CARD
+    missing = max(0, found.missing_bytes)
+    reason = notice(code, _INFO, card=card, gpus=form.gpus, missing_bytes=missing)
+    if not judge.wanted.allow.multi_gpu:
+        return NotChosen(card=card, reason=reason, change=Change(pointer="/allow/multi_gpu", value=True))
+    needed = form.gpus * (1 + missing / max(form.device.memory_bytes, 1))
+    count = 2 ** math.ceil(math.log2(max(needed, form.gpus * 1.01)))
+    return NotChosen(card=card, reason=reason, change=Change(pointer="/offers/0/count", value=count))
+
+
+def _slow(judge: Judge, card: str, found: Tried) -> NotChosen:
+    """Which limit one request alone does not meet, and what it would have to be."""
+    curve = curve_of(judge.shared, found.job, found.form, found.placement)
+    reason: Notice = notice(NoticeCode.CARD_TOO_SLOW, _INFO, card=card)
+    if curve is None:
+        return NotChosen(card=card, reason=reason, change=None)
+    return NotChosen(card=card, reason=reason, change=_slower(judge, curve(1)))
+
+
+def _slower(judge: Judge, alone: Served) -> Change:
+    demand = judge.shared.demand
+    if demand.tpot_seconds is not None and alone.tpot_seconds > demand.tpot_seconds:
+        return Change(pointer="/load/min_tokens_per_second_per_user", value=round(1 / alone.tpot_seconds, 2))
+    if demand.ttft_seconds is not None and alone.ttft_seconds > demand.ttft_seconds:
+        return Change(pointer="/load/ttft_seconds", value=round(alone.ttft_seconds, 3))
+    seconds = request_seconds(alone, demand.longest_output_tokens)
+    return Change(pointer="/load/p95_latency_seconds", value=round(seconds, 2))

@@ -1,0 +1,87 @@
+"""What the search asks of the speed room: how fast one copy of the model serves or trains somewhere.
+
+The calls are passed in, so that the search knows no formula of speed; without them it ranks by what an hour costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cardmatch.engine.hardware.card import Card
+from cardmatch.engine.memory.engines.registry import AnyEngine
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.terms.band import Basis
+
+
+class Served(msgspec.Struct, frozen=True, gc=False):
+    """One copy with *batch* requests at once, each that ends followed by the next. Ratios give a range of the rate.
+
+    `link_bytes` is what each GPU sends in a decode step; the seconds are what that takes over PCIe and over NVLink
+    (zero where the card has none).
+    """
+
+    batch: float
+    ttft_seconds: float
+    tpot_seconds: float
+    requests_per_second: float
+    low_ratio: float
+    high_ratio: float
+    basis: Basis
+    memory_share: float = 0.0
+    link_bytes: float = 0.0
+    pcie_seconds: float = 0.0
+    nvlink_seconds: float = 0.0
+
+
+class Trained(msgspec.Struct, frozen=True, gc=False):
+    """Training tokens per second of all GPUs together."""
+
+    tokens_per_second: float
+    low_ratio: float
+    high_ratio: float
+    basis: Basis
+
+
+Curve = Callable[[float], Served]
+"""Requests at once in one copy, to how fast it then serves; slower for each request and faster together as it grows."""
+
+ServingPace = Callable[[ServingJob, AnyEngine, Card, Placement, int, int], Curve | None]
+"""Job, engine, card, placement of one copy, prompt and output tokens; None where nothing is known of the pair."""
+
+TrainingPace = Callable[[Architecture, Training, Card, Placement], Trained | None]
+
+
+class Paces(msgspec.Struct, frozen=True):
+    """The calls of the speed room; null where there is no model for a kind of work."""
+
+    serving: ServingPace | None = None
+    training: TrainingPace | None = None
+
+
+Rate = Annotated[float, Meta(ge=0, le=10**12)]
+Seconds = Annotated[float, Meta(ge=0, le=10**9)]
+
+
+class SpeedBand(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast an option is at the load that was asked for; rates are of all its GPUs together.
+
+    The true rate lies between low and high nine times in ten.
+    """
+
+    unit: str
+    low_units_per_second: Rate
+    expected_units_per_second: Rate
+    high_units_per_second: Rate
+    ttft_seconds: Seconds | None
+    tpot_seconds: Seconds | None
+    request_seconds: Annotated[Seconds | None, Meta(description="From the request to its last token.")]
+    capacity_units_per_second: Annotated[Rate, Meta(description="The most that meets the latency asked for.")]
+    requests_at_once: Annotated[float, Meta(ge=0, le=10**9)] | None
+    basis: Basis

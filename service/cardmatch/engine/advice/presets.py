@@ -1,0 +1,123 @@
+"""What the search takes as given where a request does not say: data with sources, read by the catalogue."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cardmatch.engine.advice.question import Objective, Profile
+from cardmatch.engine.hardware.card import CardId
+
+Source = Annotated[str, Meta(min_length=1, max_length=400)]
+Compute = tuple[Annotated[int, Meta(ge=1, le=99)], Annotated[int, Meta(ge=0, le=9)]]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of the file."""
+
+
+class Interactive(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How fast a reader wants the words to come."""
+
+    min_tokens_per_second_per_user: Annotated[float, Meta(gt=0, le=1000)]
+    source: Source
+
+
+class Lengths(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request of which no length was given."""
+
+    prompt_tokens: Annotated[int, Meta(ge=1)]
+    output_tokens: Annotated[int, Meta(ge=1)]
+    source: Source
+
+
+class PeakFactor(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The busiest time of a day over its mean."""
+
+    factor: Annotated[float, Meta(ge=1)]
+    source: Source
+
+
+class BusyShare(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of its capacity that a server is planned for."""
+
+    share: Share
+    source: Source
+
+
+class Splits(StrEnum):
+    """How an engine spreads a model over several GPUs."""
+
+    TENSOR = "tensor"
+    LAYERS = "layers"
+
+
+class EngineSupport(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The cards that an engine runs on; `least_compute` is NVIDIA's compute capability."""
+
+    vendors: tuple[str, ...]
+    least_compute: Compute
+    splits: Splits
+    source: Source
+
+
+class Accuracy(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a weight format was measured to cost: percent of a benchmark's score, or of perplexity."""
+
+    low_percent: Annotated[float, Meta(ge=0, le=100)]
+    high_percent: Annotated[float, Meta(ge=0, le=100)]
+    source: Source
+
+
+class Formats(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Weight formats to try, largest first, by family of engine; and the compute capability that multiplies each."""
+
+    server: tuple[str, ...]
+    gguf: tuple[str, ...]
+    torch: tuple[str, ...]
+    native_since: dict[str, Compute]
+    source: Source
+
+
+class MoveUp(StrEnum):
+    """What tells a reader of the guides that a larger card is due."""
+
+    MEMORY = "memory"
+    LATENCY = "latency"
+    TENANTS = "tenants"
+
+
+class ProfilePreset(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reader of the guides: the row that speaks of it, what it optimises, the card it is pointed to."""
+
+    row: int
+    objective: Objective
+    cards: tuple[CardId, ...]
+    move_up: MoveUp
+
+
+class Failures(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often long runs on many GPUs were interrupted unexpectedly, and the share that memory caused."""
+
+    interruptions_per_gpu_hour: Annotated[float, Meta(gt=0, le=1)]
+    memory_share: Share
+    source: Source
+
+
+class Presets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    interactive: Interactive
+    lengths: Lengths
+    peak_factor_per_day: PeakFactor
+    busy_share: BusyShare
+    hours_per_month: Annotated[int, Meta(ge=672, le=744)]
+    engines: dict[str, EngineSupport]
+    accuracy: dict[str, Accuracy]
+    formats: Formats
+    profiles: dict[Profile, ProfilePreset]
+    failures: Failures

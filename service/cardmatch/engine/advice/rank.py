@@ -1,0 +1,49 @@
+"""The options that no other beats on every axis, best first."""
+
+from __future__ import annotations
+
+import bisect
+
+from cardmatch.engine.advice.choice import Axes, Choice
+
+
+def beats(one: Axes, other: Axes) -> bool:
+    """Whether *one* is at least as good on every axis and better on one."""
+    return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
+
+
+class Skyline:
+    """Choices of which none beats another, in order; of equal ones the first by name stays."""
+
+    def __init__(self, limit: int) -> None:
+        """At most *limit* of them will be asked for."""
+        self._limit = limit
+        self._kept: list[Choice] = []
+
+    def add(self, choice: Choice) -> None:
+        """Take *choice* in, unless another beats it; put out what it beats."""
+        for kept in self._kept:
+            if beats(kept.axes, choice.axes) or (kept.axes == choice.axes and kept.key <= choice.key):
+                return
+        self._kept = [kept for kept in self._kept if not beats(choice.axes, kept.axes) and kept.axes != choice.axes]
+        bisect.insort(self._kept, choice, key=lambda each: each.key)
+
+    def full_below(self, bound: float) -> bool:
+        """Whether as many as asked for have an objective below *bound*, so that nothing from there on is shown."""
+        return len(self._kept) >= self._limit and self._kept[self._limit - 1].axes.objective < bound
+
+    def options(self) -> tuple[Choice, ...]:
+        """The best, at most as many as asked for."""
+        return tuple(self._kept[: self._limit])
+
+
+class Everything:
+    """Choices as they come, beaten or not."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.choices: list[Choice] = []
+
+    def add(self, choice: Choice) -> None:
+        """Keep *choice*."""
+        self.choices.append(choice)

@@ -1,0 +1,205 @@
+"""The public call behind POST /recommend: which card, where, how many, in which formats, and why no other."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, RecommendedOption
+from cardmatch.engine.advice.bill import Ledger
+from cardmatch.engine.advice.candidates import engine_name
+from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.conditions import conditions
+from cardmatch.engine.advice.counsel import Ground, counsel
+from cardmatch.engine.advice.describe import Named, described
+from cardmatch.engine.advice.excluded import Judge, not_chosen
+from cardmatch.engine.advice.load import Demand, demanded
+from cardmatch.engine.advice.market import Market, Rejected, market
+from cardmatch.engine.advice.own import own_offers
+from cardmatch.engine.advice.pace import Paces
+from cardmatch.engine.advice.presets import Presets
+from cardmatch.engine.advice.question import Objective, OffersMode, Wanted
+from cardmatch.engine.advice.remarks import cautions, reasons
+from cardmatch.engine.advice.search import Found, search
+from cardmatch.engine.advice.trying import Trying
+from cardmatch.engine.advice.verification import verification
+from cardmatch.engine.hardware.card import Card
+from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.job import Spread
+from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.money.country import Country
+from cardmatch.engine.money.offer import Offer
+from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
+from cardmatch.engine.money.provider import Provider
+from cardmatch.engine.terms.notice import Assumption, Question, QuestionCode
+
+
+class Shelf(NamedTuple):
+    """Everything that is for sale, and what is known of who sells it where."""
+
+    cards: Mapping[str, Card]
+    offers: Mapping[str, Offer]
+    providers: Mapping[str, Provider]
+    countries: Mapping[str, Country]
+    ownership: Mapping[str, Ownership]
+    ownership_costs: OwnershipCosts
+
+
+class Subject(NamedTuple):
+    """The model, and how the request and a command line name it."""
+
+    architecture: Architecture
+    checkpoint: Checkpoint
+    spread: Spread | None
+    named: Named
+
+
+def recommend(
+    subject: Subject,
+    workload: Inference,
+    wanted: Wanted,
+    shelf: Shelf,
+    calibration: MemoryCalibration,
+    presets: Presets,
+    *,
+    priced_on: dt.date,
+    paces: Paces,
+) -> Recommended:
+    """The options for *workload*, best first. Raises Invalid with pointers into the request."""
+    limit = subject.architecture.maximum_context_tokens
+    asked = demanded(workload, wanted, presets, limit)
+    job, assumptions = settle(asked.workload, subject.architecture, subject.checkpoint, subject.spread)
+    shared = Trying(
+        job=job,
+        engine=asked.workload.engine,
+        demand=asked.demand,
+        calibration=calibration,
+        presets=presets,
+        paces=paces,
+        offload=wanted.allow.offload,
+    )
+    wanted = _narrowed(wanted, workload)
+    own = own_offers(wanted.offers, priced_on)
+    offers = dict(own.offers) if wanted.offers_mode is OffersMode.ONLY else {**shelf.offers, **own.offers}
+    on_sale = market(offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on)
+    objective, objective_assumed = _objective(wanted, asked.demand, presets)
+    found = search(shared, shelf.cards, on_sale, wanted, objective)
+    ledger = Ledger(offers, shelf.providers, shelf.ownership, shelf.ownership_costs, priced_on, presets.hours_per_month)
+    bench = _Bench(shared, wanted, shelf, on_sale, ledger, objective)
+    notes = (*assumptions, *asked.assumptions, *objective_assumed)
+    return _answered(bench, found, subject, notes, demanded_load=wanted.load is not None or wanted.job is not None)
+
+
+class _Bench(NamedTuple):
+    """What the parts of an answer are made from."""
+
+    shared: Trying
+    wanted: Wanted
+    shelf: Shelf
+    market: Market
+    ledger: Ledger
+    objective: Objective
+
+
+def _answered(
+    bench: _Bench, found: Found, subject: Subject, notes: tuple[Assumption, ...], *, demanded_load: bool
+) -> Recommended:
+    shared, wanted = bench.shared, bench.wanted
+    options = tuple(_option(bench, subject, choice, rank, found) for rank, choice in enumerate(found.options, 1))
+    left_out, nearest = _left_out(bench, found)
+    freely = _freely(bench) if wanted.constraints.cards and options else None
+    ground = Ground(options, found.options, freely, wanted, shared.demand, shared.presets)
+    return Recommended(
+        options=options,
+        not_chosen=left_out,
+        unpriced_matches=_possible(bench.market.unpriced),
+        unknown_matches=_possible(bench.market.unknown),
+        nearest=None if options else nearest,
+        advice=counsel(ground),
+        verification=verification(options[0], shared.engine, shared.demand, subject.named.command_name)
+        if options
+        else None,
+        assumptions=tuple([note for note in notes if note.pointer not in _FROM_LOAD or not demanded_load]),
+        ask_next=None if demanded_load else Question(code=QuestionCode.LOAD, pointer="/load"),
+        notices=(),
+        considered=found.considered,
+    )
+
+
+_FROM_LOAD = frozenset({"/workload/context_tokens", "/workload/concurrency", "/workload/mean_tokens_per_request"})
+
+
+def _option(bench: _Bench, subject: Subject, choice: Choice, rank: int, found: Found) -> RecommendedOption:
+    option = described(bench.shared, choice, rank, subject.named, bench.ledger)
+    return msgspec.structs.replace(
+        option,
+        reasons=reasons(option, choice, bench.objective, found.considered),
+        cautions=cautions(option, choice, bench.wanted.constraints, bench.shared.presets, bench.shelf.countries),
+    )
+
+
+def _left_out(bench: _Bench, found: Found) -> tuple[tuple[NotChosen, ...], NotChosen | None]:
+    """Every card that is in no option, and the one that came nearest to being in one."""
+    judge = Judge(
+        bench.shared,
+        bench.wanted,
+        bench.market,
+        bench.shelf.providers,
+        engine_name(bench.shared.engine),
+        found.options[0] if found.options else None,
+        bench.shared.presets.hours_per_month,
+        bench.ledger.priced_on,
+    )
+    shown = frozenset(choice.tried.form.card.id for choice in found.options)
+    rows = not_chosen(judge, found.fates, shown)
+    nearest = min(rows, key=lambda row: row[0], default=None)
+    return tuple([row for _, row in rows]), nearest[1] if nearest else None
+
+
+def _freely(bench: _Bench) -> Choice | None:
+    """The best with the same load and conditions, but any card."""
+    constraints = msgspec.structs.replace(bench.wanted.constraints, cards=())
+    wanted = msgspec.structs.replace(bench.wanted, constraints=constraints, limit=1)
+    found = search(bench.shared, bench.shelf.cards, bench.market, wanted, Objective.COST_PER_HOUR)
+    return found.options[0] if found.options else None
+
+
+def _possible(rows: tuple[Rejected, ...]) -> tuple[Possible, ...]:
+    return tuple(
+        [
+            Possible(
+                offer=row.offer.id,
+                provider=row.offer.provider,
+                card=row.offer.card,
+                card_candidates=row.offer.card_candidates,
+                unknown=row.unknown,
+                source=row.offer.source,
+            )
+            for row in rows
+        ]
+    )
+
+
+def _objective(wanted: Wanted, demand: Demand, presets: Presets) -> tuple[Objective, tuple[Assumption, ...]]:
+    """As asked, else the profile's, else what a job costs or a month does."""
+    if wanted.objective is not None:
+        return wanted.objective, ()
+    if wanted.profile is not None:
+        found = presets.profiles[wanted.profile].objective
+    else:
+        found = Objective.COST_PER_MONTH if demand.items is None else Objective.COST_PER_UNIT
+    return found, (Assumption(pointer="/objective", value=found.value),)
+
+
+def _narrowed(wanted: Wanted, workload: Inference) -> Wanted:
+    """Formats that the workload names are not changed by the search."""
+    allow = wanted.allow
+    if workload.weights != "as_published" and allow.weights is None:
+        allow = msgspec.structs.replace(allow, weights=("as_published",))
+    return msgspec.structs.replace(wanted, allow=allow)

@@ -1,0 +1,100 @@
+"""Why an option is where it is, and what to look out for with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cardmatch.engine.advice.answer import RecommendedOption
+from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.presets import Presets
+from cardmatch.engine.advice.question import Constraints, Objective
+from cardmatch.engine.money.country import Country
+from cardmatch.engine.money.offer import PriceKind
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+
+_CROWDED = 0.5
+"""A cache of more than half of what an engine may fill grows past the weights at the next wave of requests."""
+
+
+def reasons(option: RecommendedOption, choice: Choice, objective: Objective, considered: int) -> tuple[Notice, ...]:
+    """What speaks for *option*."""
+    info, found = Severity.INFO, []
+    if option.rank == 1:
+        found.append(notice(NoticeCode.BEST_OF_ALL, info, objective=objective.value, count=considered))
+    found.append(
+        notice(NoticeCode.ROOM_TO_SPARE, info, verdict=option.verdict.value, headroom_bytes=option.headroom_bytes)
+    )
+    size = choice.tried.size
+    if size is not None and size.copies > 1:
+        found.append(
+            notice(NoticeCode.COPIES_CARRY_LOAD, info, replicas=size.copies, requests=max(1, round(size.batch)))
+        )
+    return tuple(found)
+
+
+def cautions(
+    option: RecommendedOption,
+    choice: Choice,
+    asked: Constraints,
+    presets: Presets,
+    countries: Mapping[str, Country],
+) -> tuple[Notice, ...]:
+    """What speaks against *option*, or must be known before it is taken."""
+    found = [*_format(choice, presets), *_pressure(option), *_price(option)]
+    if option.speed is None:
+        found.append(notice(NoticeCode.SPEED_NOT_PREDICTED, Severity.CAUTION, card=option.card))
+    form = choice.tried.form
+    if form.gpus > 1 and (option.link is None or option.link.value == "pcie"):
+        found.append(notice(NoticeCode.NO_FAST_LINK, Severity.CAUTION, card=option.card, count=form.gpus))
+    found += _watched(option, asked, countries)
+    if option.cost is not None:
+        seen = {each.code for each in found}
+        found += [each for each in option.cost.notices if each.code not in seen]
+    return tuple(found)
+
+
+def _format(choice: Choice, presets: Presets) -> list[Notice]:
+    weights = choice.tried.form.weights
+    if weights == "as_published":
+        return []
+    known = presets.accuracy.get(weights)
+    if known is None:
+        return [notice(NoticeCode.ACCURACY_NOT_MEASURED, Severity.CAUTION, format=weights)]
+    return [
+        notice(
+            NoticeCode.QUANTISATION_COSTS_ACCURACY,
+            Severity.CAUTION,
+            format=weights,
+            low_percent=known.low_percent,
+            high_percent=known.high_percent,
+            source=known.source,
+        )
+    ]
+
+
+def _pressure(option: RecommendedOption) -> list[Notice]:
+    memory = option.per_gpu
+    if memory is None or memory.kv_cache_bytes <= _CROWDED * option.budget_bytes:
+        return []
+    share = 100 * memory.kv_cache_bytes / option.budget_bytes
+    return [notice(NoticeCode.KV_PRESSURE, Severity.CAUTION, kv_cache_bytes=memory.kv_cache_bytes, share_percent=share)]
+
+
+def _price(option: RecommendedOption) -> list[Notice]:
+    """Said here where there is no bill to say it."""
+    found = []
+    if option.offer.price_kind in {PriceKind.MARKET_LOW, PriceKind.FLOOR}:
+        found.append(notice(NoticeCode.PRICE_MAY_NOT_BE_AVAILABLE, Severity.CAUTION))
+    if option.cost is None and option.unused_gpus:
+        gpus = option.machines * option.offer.gpu_count
+        found.append(notice(NoticeCode.UNUSED_GPUS, Severity.INFO, unused=option.unused_gpus, gpus=gpus))
+    return found
+
+
+def _watched(option: RecommendedOption, asked: Constraints, countries: Mapping[str, Country]) -> list[Notice]:
+    """Nine Eyes said of a server, where the request shows that places matter."""
+    private = asked.identity_check or asked.server_countries or asked.exclude_server_countries
+    country = countries.get(option.offer.server_country or "")
+    if not private or country is None or not country.nine_eyes:
+        return []
+    return [notice(NoticeCode.SERVER_IN_NINE_EYES, Severity.CAUTION, country=country.code)]

@@ -1,0 +1,148 @@
+"""One form tried: what the engine reserves, how many requests it holds at once, and how many copies that makes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from cardmatch.engine.advice.candidates import AS_PUBLISHED, Form
+from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.advice.pace import Curve, Paces
+from cardmatch.engine.advice.presets import Presets
+from cardmatch.engine.advice.sizing import Sized, sized
+from cardmatch.engine.memory.answer import PlacementEstimate
+from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.engines.registry import AnyEngine, arranged, reserve
+from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.placed import place
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.profile import profile, stored_as
+from cardmatch.engine.memory.reservation import Reservation
+from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.engine.models.kv_formats import KvFormat
+
+GOOD = frozenset({Verdict.COMFORTABLE, Verdict.FITS})
+_MOST_SLOTS = 256
+
+
+class Outcome(StrEnum):
+    """What became of a form."""
+
+    WORKS = "works"
+    DOES_NOT_FIT = "does_not_fit"
+    TIGHT = "tight"
+    TOO_SLOW = "too_slow"
+
+
+class Tried(NamedTuple):
+    """A form with its job (in its formats), where it lies, and its size; `missing_bytes` where it does not fit."""
+
+    form: Form
+    job: ServingJob
+    placement: Placement
+    outcome: Outcome
+    size: Sized | None
+    missing_bytes: int
+
+
+class Trying(msgspec.Struct, kw_only=True):
+    """What all forms of one request share; jobs in other formats are made once."""
+
+    job: ServingJob
+    engine: AnyEngine
+    demand: Demand
+    calibration: MemoryCalibration
+    presets: Presets
+    paces: Paces
+    offload: bool
+    jobs: dict[tuple[str, str], ServingJob] = {}
+
+    def in_formats(self, weights: str, cache: KvFormat) -> ServingJob:
+        """The job with its weights and its cache in these formats; `auto` leaves the cache as it is."""
+        found = self.jobs.get((weights, cache))
+        if found is not None:
+            return found
+        job = self.job
+        if weights != AS_PUBLISHED:
+            checkpoint = stored_as(job.architecture, job.checkpoint, weights)
+            sums = profile(job.architecture, checkpoint).sums
+            job = msgspec.structs.replace(job, checkpoint=checkpoint, sums=sums)
+        if cache is not KvFormat.AUTO:
+            job = msgspec.structs.replace(job, kv_cache=cache, automatic_cache=False)
+        self.jobs[weights, cache] = job
+        return job
+
+
+def tried(shared: Trying, form: Form, cache: KvFormat) -> Tried:
+    """*form* with its cache in *cache*, judged for one request and sized for the load."""
+    job = shared.in_formats(form.weights, cache)
+    where = placement_of(shared.engine, form)
+    at_once, outcome, missing = _held(shared, job, where)
+    if not at_once:
+        return Tried(form, job, where, outcome, None, missing)
+    size = sized(shared.demand, curve_of(shared, job, form, where), at_once, shared.presets.busy_share.share)
+    return Tried(form, job, where, Outcome.WORKS if size else Outcome.TOO_SLOW, size, 0)
+
+
+def placement_of(engine: AnyEngine, form: Form) -> Placement:
+    """One copy of *form* as the engine lays it out."""
+    return arranged(engine, Placement(device=form.device, count=form.gpus, layout=form.layout, link=form.link))
+
+
+def curve_of(shared: Trying, job: ServingJob, form: Form, where: Placement) -> Curve | None:
+    """How fast a copy serves, where the speed room can say."""
+    serving, demand = shared.paces.serving, shared.demand
+    if serving is None:
+        return None
+    return serving(job, shared.engine, form.card, where, demand.prompt_tokens, demand.output_tokens)
+
+
+def estimate(shared: Trying, found: Tried, *, limits: bool = True) -> tuple[PlacementEstimate, Reservation]:
+    """The memory of one copy at the load that it was sized for."""
+    batch = max(1, round(found.size.batch + 0.499)) if found.size else 1
+    job = msgspec.structs.replace(found.job, concurrency=batch)
+    reservation = reserve(job, shared.engine, found.placement, shared.calibration)
+    return place(job, found.placement, reservation, limits=limits), reservation
+
+
+def _held(shared: Trying, job: ServingJob, where: Placement) -> tuple[int, Outcome, int]:
+    """Requests that fit at once even at the high end of every band; else why none does, and what is missing."""
+    reservation = reserve(job, shared.engine, where, shared.calibration)
+    placed = place(job, where, reservation, limits=False)
+    if placed.verdict is Verdict.DOES_NOT_FIT:
+        return 0, Outcome.DOES_NOT_FIT, -placed.headroom_bytes
+    if placed.verdict not in GOOD and not shared.offload:
+        return 0, Outcome.TIGHT, placed.per_gpu.total.high_bytes - placed.budget_bytes
+    if reservation.resident_cache_bytes:
+        return _slots(shared, job, where), Outcome.WORKS, 0
+    return _room(job, reservation), Outcome.WORKS, 0
+
+
+def _room(job: ServingJob, reservation: Reservation) -> int:
+    """Requests of mean length in the pools that the cache shares, the shared prefix stored once."""
+    most = reservation.most_requests
+    for pool in reservation.pools:
+        cache = pool.cache or (reservation.cache if pool.holds_cache else None)
+        if cache is None:
+            continue
+        free = pool.budget_bytes - pool.fixed_high_bytes - reservation.noise_high_bytes
+        further = cache.further_bytes(job.mean_tokens, job.shared_prefix_tokens)
+        if further:
+            most = min(most, 1 + (free - cache.request_bytes(job.mean_tokens)) // further)
+    return max(1, most)
+
+
+def _slots(shared: Trying, job: ServingJob, where: Placement) -> int:
+    """Slots of an engine that allocates each beforehand: the most whose cache fits, by halving."""
+    low, high = 1, min(shared.demand.concurrency or _MOST_SLOTS, _MOST_SLOTS) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        more = msgspec.structs.replace(job, concurrency=middle)
+        placed = place(more, where, reserve(more, shared.engine, where, shared.calibration), limits=False)
+        if placed.verdict in GOOD:
+            low = middle
+        else:
+            high = middle
+    return low

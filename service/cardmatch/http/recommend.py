@@ -1,0 +1,39 @@
+"""POST /recommend: which card?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from cardmatch.answers.recommend import Recommendation, RecommendRequest, recommendation
+from cardmatch.catalogue.world import World
+from cardmatch.http.operation import MIB, Operation
+from cardmatch.text.language import Language
+
+
+def _answer(world: World, request: RecommendRequest, language: Language) -> Recommendation:
+    return recommendation(world, request, language, dt.datetime.now(dt.UTC).date())
+
+
+OPERATIONS = (
+    Operation(
+        method="POST",
+        path="/recommend",
+        name="recommend",
+        tag="questions",
+        summary="Which card?",
+        description=(
+            "Which card, how many, where, in which number formats: every form that the hardware, the offers and the "
+            "conditions allow, best first, with the reason why each other card is left out and what would bring it "
+            "back. Facts that nobody published meet no condition; offers that might qualify are listed apart. The "
+            "first option comes with a plan to verify it within half an hour."
+        ),
+        takes=RecommendRequest,
+        gives=Recommendation,
+        answer=_answer,
+        example={
+            "model": "meta-llama/Llama-3.1-8B-Instruct",
+            "load": {"prompt_tokens": 1000, "output_tokens": 300, "requests_per_day": 10_000},
+        },
+        limit_bytes=4 * MIB,
+    ),
+)

@@ -1,0 +1,54 @@
+"""The two or three sentences that open a recommendation: what is best, how fast it is, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cardmatch.engine.advice.answer import Recommended, RecommendedOption
+from cardmatch.engine.money.work import Job
+from cardmatch.text.language import Language
+from cardmatch.text.sentences import join_sentences, say
+from cardmatch.text.units import Value
+
+
+def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: Language) -> str:
+    """The summary of *figures*; *cards* gives the name of each catalogue id."""
+    if not figures.options:
+        return _none(figures, language)
+    first = figures.options[0]
+    said = [_first(first, cards, language)]
+    if len(figures.options) > 1:
+        following = figures.options[1]
+        params: dict[str, Value] = {
+            "card": cards[following.card],
+            "count": following.count,
+            "usd_per_month": following.usd_per_month,
+        }
+        said.append(say("summaries", "recommend_next", params, language))
+    return join_sentences(said, language)
+
+
+def _first(option: RecommendedOption, cards: Mapping[str, str], language: Language) -> str:
+    params: dict[str, Value] = {"card": cards[option.card], "count": option.count, "provider": option.offer.provider}
+    question = option.cost_request
+    if question is not None and isinstance(question.work, Job) and option.cost is not None:
+        return say("summaries", "recommend_job", params | {"total_usd": option.cost.total.expected_usd}, language)
+    params |= {"usd_per_month": option.usd_per_month, "headroom_bytes": option.headroom_bytes}
+    said = [say("summaries", "recommend_first", params, language)]
+    speed = option.speed
+    if speed is not None and speed.request_seconds is not None and question is not None:
+        output = question.work.output_tokens or 0
+        rate: dict[str, Value] = {
+            "rate_tokens_per_second": speed.expected_units_per_second * output,
+            "request_seconds": speed.request_seconds,
+        }
+        said.append(say("summaries", "recommend_speed", rate, language))
+    return join_sentences(said, language)
+
+
+def _none(figures: Recommended, language: Language) -> str:
+    said = [say("summaries", "recommend_none", {}, language)]
+    possible = len(figures.unpriced_matches) + len(figures.unknown_matches)
+    if possible:
+        said.append(say("summaries", "recommend_possible", {"count": possible}, language))
+    return join_sentences(said, language)
