@@ -35,9 +35,9 @@ COUNTS = {
     "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",
     "maximum", "mean_tokens_per_request", "micro_batch", "min_tokens_per_second_per_user",
     "minimum", "multiple", "n_cpu_moe", "n_ctx",
-    "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas", "requests",
-    "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization", "weeks",
-    "widths",
+    "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas",
+    "requests", "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization",
+    "weeks", "widths",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",

@@ -19,7 +19,7 @@ from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import World
 from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, RecommendedOption, Verification
 from cardmatch.engine.advice.describe import Named
-from cardmatch.engine.advice.pace import Paces
+from cardmatch.engine.advice.paced import paces_of
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.advice.recommend import Shelf, Subject, recommend
 from cardmatch.engine.memory.inference import Inference
@@ -74,7 +74,7 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
         world.calibration.serving,
         presets(),
         priced_on=priced_on,
-        paces=Paces(),
+        paces=paces_of(world.calibration.speed, exact_model=model.size is None),
     )
     return _in_words(world, request, model, figures, language, priced_on)
 

@@ -21,14 +21,14 @@ UNKNOWN_LOSS = 5.0
 
 
 class Axes(NamedTuple):
-    """What options are compared on; less is better on each."""
+    """What options are compared on; less is better on each. Of what costs the same, the more exact comes first."""
 
     objective: float
     usd_per_hour: float
-    seconds: float
-    slowness: float
     loss_percent: float
     doubt: int
+    seconds: float
+    slowness: float
 
 
 class Choice(NamedTuple):

@@ -121,7 +121,10 @@ def _bandwidth(choice: Choice) -> list[Notice]:
     if served is None or not served.memory_share:
         return []
     card = choice.tried.form.card
-    code = NoticeCode.BANDWIDTH_DECIDES if served.memory_share >= _MOSTLY else NoticeCode.COMPUTE_DECIDES
+    if max(served.memory_share, served.compute_share) < _MOSTLY:
+        return []
+    reads = served.memory_share >= served.compute_share
+    code = NoticeCode.BANDWIDTH_DECIDES if reads else NoticeCode.COMPUTE_DECIDES
     return [notice(code, _INFO, card=card.id, share_percent=100 * served.memory_share, memory_gb_s=card.bandwidth_gb_s)]
 
 

@@ -110,13 +110,14 @@ def cache_name(cache: KvCache) -> str:
 
 
 def _workload(shared: Trying, choice: Choice) -> dict[str, Any]:
-    """The workload of one copy as /estimate-vram takes it, in the option's formats."""
-    job, size = choice.tried.job, choice.tried.size
+    """The workload in the option's formats, with the requests that all copies hold at once where they do their most."""
+    job, size = choice.tried.job, choice.tried.size or Sized(1, 1.0, None, None, 1)
+    at_once = math.ceil(size.batch) if shared.demand.concurrency is not None else size.most_at_once
     found: dict[str, Any] = {
         "kind": "inference",
         "engine": {"kind": engine_name(shared.engine)},
         "context_tokens": job.context_tokens,
-        "concurrency": max(1, math.ceil(size.batch)) if size else 1,
+        "concurrency": max(1, at_once * size.copies),
         "mean_tokens_per_request": job.mean_tokens,
     }
     if choice.tried.form.weights != "as_published":

@@ -23,8 +23,8 @@ from cardmatch.engine.terms.band import Basis
 class Served(msgspec.Struct, frozen=True, gc=False):
     """One copy with *batch* requests at once, each that ends followed by the next. Ratios give a range of the rate.
 
-    `link_bytes` is what each GPU sends in a decode step; the seconds are what that takes over PCIe and over NVLink
-    (zero where the card has none).
+    Shares are of the time of an output token: reading memory, and arithmetic; they overlap. `link_bytes` is what each
+    GPU sends in a decode step; the seconds are what that takes over PCIe and NVLink (zero where the card has none).
     """
 
     batch: float
@@ -35,6 +35,7 @@ class Served(msgspec.Struct, frozen=True, gc=False):
     high_ratio: float
     basis: Basis
     memory_share: float = 0.0
+    compute_share: float = 0.0
     link_bytes: float = 0.0
     pcie_seconds: float = 0.0
     nvlink_seconds: float = 0.0

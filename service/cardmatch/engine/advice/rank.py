@@ -30,11 +30,17 @@ class Skyline:
 
     def full_below(self, bound: float) -> bool:
         """Whether as many as asked for have an objective below *bound*, so that nothing from there on is shown."""
-        return len(self._kept) >= self._limit and self._kept[self._limit - 1].axes.objective < bound
+        shown = self.options()
+        return len(shown) >= self._limit and shown[-1].axes.objective < bound
 
     def options(self) -> tuple[Choice, ...]:
-        """The best, at most as many as asked for."""
-        return tuple(self._kept[: self._limit])
+        """The best, at most as many as asked for; of one card at one objective only the first."""
+        found: dict[tuple[str, float], Choice] = {}
+        for kept in self._kept:
+            found.setdefault((kept.tried.form.card.id, kept.axes.objective), kept)
+            if len(found) == self._limit:
+                break
+        return tuple(found.values())
 
 
 class Everything:
