@@ -78,6 +78,17 @@ def test_other_units_are_not_predicted() -> None:
     assert refused.value.faults[0].code.value == "throughput_not_predicted"
 
 
+def test_training_is_counted_in_tokens_or_sequences() -> None:
+    """A sample is a sequence of the workload's length; LoRA on one card needs no lengths of requests."""
+    option = {
+        "card": "a100-sxm-80",
+        "throughput": QWEN | {"workload": {"method": "lora", "framework": "trl", "sequence_tokens": 2048}},
+    }
+    (tokens,) = _rates(_answer(option, unit="train_token", prompt_tokens=None, output_tokens=None))
+    (samples,) = _rates(_answer(option, unit="sample"))
+    assert tokens == pytest.approx(2048 * samples)
+
+
 def test_a_bare_size_is_a_rule_of_thumb() -> None:
     """The model that stands for a size says little of the others."""
     (option,) = _answer({"card": "l40s", "throughput": QWEN | {"model": "7B"}}).options

@@ -59,6 +59,7 @@ class LeaveOut(StrEnum):
     """What is left out of the fit that predicts a row: all rows of its source, or of its model or card."""
 
     SOURCE = "source"
+    SOURCE_OR_CARD = "source (a framework with one source: card)"
     LARGE_SOURCE = "source (small ones in lots)"
     MODEL = "model"
     CARD = "card"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tests.truth.cases import Case, Skipped
+from tests.truth.cases import Case, Skipped, read_cases
 from tests.truth.frame import Family, Figure, LeaveOut, Mark, Scored
 from tests.truth.statistics import median, wilson
 from tests.truth.world import TruthWorld
@@ -36,6 +37,13 @@ SHARE_SCORED = 0.85
 FEWEST_BANDS = 30
 SMALL, LOTS = 5, 3
 COVERED_SHARE, COVERED_MOST, NARROW = 0.78, 0.95, 0.10
+
+
+def cases_of(family: Family, folder: Path) -> tuple[Case, ...]:
+    """The rows that *family* scores: those of its own name or of the files that it names, where it is about them."""
+    files: tuple[str, ...] = getattr(family, "files", (family.name,))
+    about: Callable[[Case], bool] = getattr(family, "about", lambda _: True)
+    return tuple(case for name in files for case in read_cases(folder, name) if about(case))
 
 
 def score_family(family: Family, cases: Sequence[Case], world: TruthWorld) -> Result:
@@ -83,6 +91,9 @@ def _leave_one_out(family: Family, prepared: Sequence[tuple[Case, Any]], world: 
     groups: dict[str, list[int]] = defaultdict(list)
     for position, (case, _) in enumerate(prepared):
         groups[_key(case, family.leave_out)].append(position)
+    lots = getattr(family, "lots", None)
+    if lots is not None:
+        groups = lots([item for _, item in prepared])
     if family.leave_out is LeaveOut.LARGE_SOURCE:
         groups = _in_lots(groups)
     found: list[Scored | None] = [None] * len(prepared)

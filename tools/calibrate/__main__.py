@@ -17,19 +17,24 @@ import msgspec
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.speed.calibration import SpeedCalibration
-from tests.truth.cases import COMMITTED, Skipped, read_cases
+from tests.truth.cases import COMMITTED, Skipped
+from tests.truth.families.image_speed import ImageSpeedFamily
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.speed import SpeedFamily
 from tests.truth.families.training import TrainingFamily
 from tests.truth.families.training_request import Prepared as TrainingRow
+from tests.truth.families.training_speed import TrainingSpeedFamily
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
+from tests.truth.scoring import cases_of
 from tests.truth.world import TruthWorld
+from tools.calibrate.images import with_images
 from tools.calibrate.speed import calibrate as calibrate_speed
 from tools.calibrate.speed import written as speed_written
 from tools.calibrate.training import calibrate as calibrate_training
 from tools.calibrate.training import written as training_written
+from tools.calibrate.training_speed import with_training
 
 DATA = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data/calibration"
 SERVING, TRAINING, SPEED = DATA / "serving.json", DATA / "training.json", DATA / "speed.json"
@@ -59,12 +64,14 @@ def fit_training(cases: Path, world: TruthWorld) -> TrainingCalibration:
 def fit_speed(cases: Path, world: TruthWorld) -> SpeedCalibration:
     """The speed constants, with their ranges and residuals over fits that leave sources out."""
     seen = [each for _, each in _prepared(SpeedFamily(), cases, world)]
-    return calibrate_speed(seen, dt.datetime.now(tz=dt.UTC).date().isoformat(), ranges=True)
+    served = calibrate_speed(seen, dt.datetime.now(tz=dt.UTC).date().isoformat(), ranges=True)
+    trained = with_training(served, [each for _, each in _prepared(TrainingSpeedFamily(), cases, world)])
+    return with_images(trained, [each for _, each in _prepared(ImageSpeedFamily(), cases, world)])
 
 
 def _prepared(family: Family, cases: Path, world: TruthWorld) -> list[Any]:
     found = []
-    for case in read_cases(cases, family.name):
+    for case in cases_of(family, cases):
         try:
             if case.exclude is None:
                 found.append(family.prepare(case, world))

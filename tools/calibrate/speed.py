@@ -34,6 +34,8 @@ BASES = {
 
 PULL = 0.8
 """Weight of |log(factor)|, in errors of one row of a lone source: a factor leaves 1 only where rows insist."""
+LIGHT, LIGHT_PULL = ("serial", "llama_cpp", "ollama", "mixture"), 0.25
+"""Factors of single streams and of mixtures, which few sources measured and which differ most between engines."""
 BASE_PULL = 3.0
 SATURATION = 0.4
 """Errors well beyond it count alike: what another set-up explains must not bend the constants."""
@@ -97,6 +99,13 @@ def fit(seen: Sequence[Observation]) -> dict[str, float]:
     return dict(zip(order, minimise([*terms, *pulls], priors), strict=True))
 
 
+def _weight(name: str) -> float:
+    """How much it takes to move a constant."""
+    if name in BASES:
+        return BASE_PULL
+    return LIGHT_PULL if any(part in name for part in LIGHT) else PULL
+
+
 def _pull(index: int, prior: float, weight: float) -> Term:
     return Term(lambda values: weight * abs(math.log(values[index] / prior)), frozenset((index,)))
 
@@ -128,6 +137,7 @@ def _used(seen: Observation) -> set[str]:
 
 TAIL = 0.06
 """Share of a group's rows beyond either end of its band. They are in the sample; rows of other sources lie wider."""
+TENTH = 0.1
 FEWEST = 10
 FEW_LOW, FEW_HIGH = 0.6, 1.6
 SMALL, LOTS = 5, 3
@@ -139,14 +149,16 @@ def fitted_to(seen: Sequence[Observation]) -> list[Observation]:
 
 
 def calibrate(seen: Sequence[Observation], as_of: str, *, ranges: bool = False) -> SpeedCalibration:
-    """Constants, spreads and the cards seen; with *ranges* also what leaving sources out does to constants and rows."""
+    """Constants, spreads and the cards seen; with *ranges* also what leaving sources out does to constants and rows,
+    and spreads that hold those rows too.
+    """
     known = fit(fitted_to(seen))
     others = left_out(seen) if ranges else {}
     groups = sorted({each.group for each in seen})
     return SpeedCalibration(
         as_of=as_of,
         constants={name: _constant(name, value, others, seen) for name, value in known.items()},
-        spreads={group: spread for group in groups if (spread := _spread(group, seen, known)) is not None},
+        spreads={group: _spread([each for each in seen if each.group == group], known, others) for group in groups},
         seen={group: tuple(sorted({each.card for each in seen if each.group == group})) for group in groups},
         residuals=tuple([_residual(each, known, others[each.source]) for each in seen]) if ranges else (),
     )
@@ -187,9 +199,14 @@ def ratio(seen: Observation, known: Mapping[str, float]) -> float:
     return seen.seconds / predicted(seen, known_of(seen, known))
 
 
-def _spread(group: str, seen: Sequence[Observation], known: Mapping[str, float]) -> Spread | None:
-    found = [ratio(each, known) for each in seen if each.group == group]
+def _spread(
+    own: Sequence[Observation], known: Mapping[str, float], others: Mapping[str, Mapping[str, float]]
+) -> Spread:
+    found = [ratio(each, known) for each in own]
     low, high = quantile(found, TAIL), quantile(found, 1 - TAIL)
+    if others:
+        apart = [ratio(each, others[each.source]) for each in own]
+        low, high = min(low, quantile(apart, TENTH)), max(high, quantile(apart, 1 - TENTH))
     if len(found) < FEWEST:
         low, high = min(low, FEW_LOW), max(high, FEW_HIGH)
     return Spread(low_ratio=_rounded(min(low, 0.95)), high_ratio=_rounded(max(high, 1.05)), rows=len(found))

@@ -13,6 +13,8 @@ from cardmatch.engine.memory.device import slice_device, whole_device
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.memory.training.settle import settle as settle_training
+from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.option import Measured, Option, Predicted, Reported
 from cardmatch.engine.money.price import OfferPrice
@@ -24,6 +26,7 @@ from cardmatch.engine.speed.placed import seated
 from cardmatch.engine.speed.serving import ServingLoad, ServingSpeed, serving_speed
 from cardmatch.engine.speed.shape import shape_of
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
+from cardmatch.engine.speed.training import run_of, training_speed
 from cardmatch.engine.terms.fault import FaultCode, refusal
 
 
@@ -34,15 +37,26 @@ class _Named(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     workload: Inference
 
 
+class _Trained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a prediction of training is of."""
+
+    model: ModelReference
+    workload: Training
+
+
+TRAINING_UNITS = frozenset({WorkUnit.TRAIN_TOKEN, WorkUnit.SAMPLE})
 LANGUAGE_UNITS = frozenset({WorkUnit.TOKEN, WorkUnit.OUTPUT_TOKEN, WorkUnit.REQUEST})
 
 
 def predictor(world: World, work: Work, options: tuple[Option, ...]) -> Predictor:
     """Who predicts for *work*. Raises Invalid where a prediction is asked for and requests have no lengths."""
-    if any(_predicts(option) for option in options) and (work.prompt_tokens is None or work.output_tokens is None):
+    lengths_missing = work.prompt_tokens is None or work.output_tokens is None
+    if work.unit in LANGUAGE_UNITS and lengths_missing and any(_predicts(option) for option in options):
         raise refusal(FaultCode.REQUEST_LENGTHS_MISSING, WORK)
 
     def predict(option: Option, asked: Predicted, unit: WorkUnit) -> Throughput:
+        if unit in TRAINING_UNITS:
+            return _training(world, option, asked, unit)
         if unit not in LANGUAGE_UNITS:
             raise refusal(FaultCode.THROUGHPUT_NOT_PREDICTED, "/kind")
         prompt, output = work.prompt_tokens or 1, work.output_tokens or 1
@@ -55,6 +69,17 @@ def predictor(world: World, work: Work, options: tuple[Option, ...]) -> Predicto
         return _throughput(unit, speed.output_tokens_per_second, per_token[unit])
 
     return predict
+
+
+def _training(world: World, option: Option, asked: Predicted, unit: WorkUnit) -> Throughput:
+    """The speed of training on all GPUs of *option*; a sample is a sequence of the workload's length."""
+    named = fitted({"model": asked.model, "workload": {"kind": "training", **asked.workload}}, _Trained)
+    model = resolve_model(world, named.model)
+    job, _ = settle_training(named.workload, model.architecture, model.checkpoint, model.spread)
+    card, placement = _placement(world, option, _offer(world, option))
+    speed = training_speed(run_of(job, placement.count), chip_of(card), world.calibration.speed)
+    per_token = 1.0 if unit is WorkUnit.TRAIN_TOKEN else 1 / job.sequence_tokens
+    return _throughput(unit, speed.tokens_per_second, per_token)
 
 
 def _predicts(option: Option) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tests.truth.families.image_speed import ImageSpeedFamily
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.speed import SpeedFamily
 from tests.truth.families.training import TrainingFamily
+from tests.truth.families.training_speed import TrainingSpeedFamily
 from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 
@@ -15,4 +17,6 @@ FAMILIES: tuple[Family, ...] = (
     LlamaCppFamily(),
     TrainingFamily(),
     SpeedFamily(),
+    TrainingSpeedFamily(),
+    ImageSpeedFamily(),
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cardmatch.engine.speed.band import doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
-from tests.truth.cases import Case, Skipped
+from tests.truth.cases import Case
 from tests.truth.families.speed_request import prepare_language
 from tests.truth.frame import Figure, LeaveOut, Mark, Scored
 from tests.truth.statistics import median, percentile
@@ -24,10 +24,12 @@ class SpeedFamily:
     name = "speed"
     leave_out = LeaveOut.LARGE_SOURCE
 
+    def about(self, case: Case) -> bool:
+        """Whether a row measures a language model being served or run."""
+        return case.setup["kind"] not in OTHER_KINDS
+
     def prepare(self, case: Case, world: TruthWorld) -> tuple[Case, Observation]:
         """The row as an observation. Raises Skipped."""
-        if case.setup["kind"] in OTHER_KINDS:
-            raise Skipped(f"kind {case.setup['kind']}")
         return case, prepare_language(case, world)
 
     def fit(self, prepared: Sequence[tuple[Case, Observation]], world: TruthWorld) -> SpeedCalibration:

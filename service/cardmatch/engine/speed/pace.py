@@ -70,7 +70,7 @@ def names(engine: EngineKind, kind: str, kernel: Kernel, link: str, *, mixture: 
             *mixed("bandwidth"),
         ),
         "compute": ("compute", f"compute/{use}/{kernel}", *mixed("compute")),
-        "layer": ("layer", f"layer/{engine}", *mixed("layer")),
+        "layer": ("layer", f"layer/{engine}", f"layer/{use}/{memory}", *mixed("layer")),
         "step": ("step",),
         "request": ("request",),
         "hop": (f"hop/{link}",),

@@ -86,7 +86,7 @@ def shape_of(job: ServingJob) -> Shape:
         weights=_sum([*read, head]),
         experts=_experts(model, [share.experts for share in sums.groups]),
         multiplied=multiplied_parameters(model),
-        attended=_attended(model),
+        attended=attended(model),
         kept=tuple([_kept(row, job.kv_cache) for row in job.cache_rows if row.elements]),
         state_bytes=sum(state_bytes(row, model.state) for row in job.cache_rows),
         kernel=_kernel(model, job.checkpoint),
@@ -132,7 +132,8 @@ def _kept(row: CacheRow, cache: KvCache) -> Kept:
     return Kept(each, window, row.kv_heads if row.split is Split.KV_HEADS else 1)
 
 
-def _attended(model: Architecture) -> tuple[Attended, ...]:
+def attended(model: Architecture) -> tuple[Attended, ...]:
+    """Attention of all layers of *model*, by window."""
     found: dict[int | None, float] = {}
     for group, layers in zip(model.layer_groups, layer_counts(model), strict=True):
         for window, flops in _seen(group):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.speed.pace import Pace
-from cardmatch.engine.speed.shape import ExpertWeights, Shape
+from cardmatch.engine.speed.shape import Attended, ExpertWeights, Shape
 
 SHARPNESS = 4
 """Exponent of the smooth maximum: at a tie the pass takes 1.19 times the longer of the two."""
@@ -75,8 +75,13 @@ def cache_read(shape: Shape, layout: Layout, context: float) -> float:
 
 def attention_flops(shape: Shape, context: float) -> float:
     """Operations of attention for one token that sees *context* earlier ones."""
+    return seen_flops(shape.attended, context)
+
+
+def seen_flops(attended: tuple[Attended, ...], context: float) -> float:
+    """The same for layers that are *attended*."""
     total = 0.0
-    for each in shape.attended:
+    for each in attended:
         total += each.flops_per_token * (context if each.window_tokens is None else min(context, each.window_tokens))
     return total
 

@@ -1,0 +1,176 @@
+"""How fast a model trains: operations per token over the share of the card's rate that a framework reaches.
+
+A trained weight costs six operations a token (two forward, four backward), a frozen one four: gradients pass through
+it, none is kept of it. Attention counts as if there were no causal mask (PaLM's convention, appendix B): its kernels
+reach about half the rate of plain matrices. Recomputing activations repeats the forward pass. The share of the 16-bit
+dense rate is a base times factors for framework, chip, precision, method and mixtures, per doubling of GPUs beyond a
+machine of eight, per halving of the tokens of a pass below 16,384, and per halving of the width below 4,096.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.workload import Checkpointing, Method
+from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.checkpoint import has_experts
+from cardmatch.engine.speed.band import SpeedBand, doubt
+from cardmatch.engine.speed.calibration import SpeedCalibration
+from cardmatch.engine.speed.chip import Chip
+from cardmatch.engine.speed.kernels import Kernel, peak_flops
+from cardmatch.engine.speed.pace import MOST_OF_A_RATE, UNKNOWN_FLOPS_PER_BYTE, product
+from cardmatch.engine.speed.shape import attended, multiplied_parameters
+from cardmatch.engine.speed.step import seen_flops
+
+MACHINE_GPUS = 8
+MANY_TOKENS = 16_384
+"""Tokens in one forward pass of a GPU from which matrices are large enough for any card."""
+
+WIDE = 4096
+"""Width from which matrices fill a card."""
+
+SELECTIVE_SHARE = 0.15
+"""Part of the forward pass that selective checkpointing repeats: attention and what is cheap beside the matrices."""
+
+_RECOMPUTED = {Checkpointing.NONE: 0.0, Checkpointing.SELECTIVE: SELECTIVE_SHARE, Checkpointing.FULL: 1.0}
+
+
+class Run(NamedTuple):
+    """A training run as its speed depends on it; `tokens` are those of one forward pass of one GPU."""
+
+    framework: str
+    method: Method
+    precision: str
+    kernels: str
+    checkpointing: Checkpointing
+    multiplied: float
+    attention_flops: float
+    hidden: int
+    mixture: bool
+    tokens: float
+    gpus: int
+
+
+class TrainingSpeed(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens a second, in all and on each GPU, and the share of the dense 16-bit rate that the work itself is (MFU)."""
+
+    tokens_per_second: SpeedBand
+    tokens_per_second_per_gpu: SpeedBand
+    model_flops_utilisation: float
+
+
+def run_of(job: TrainingJob, gpus: int) -> Run:
+    """The run of *job* on *gpus*."""
+    framework = job.workload.framework
+    precision = job.workload.precision
+    return run(
+        job.architecture,
+        framework=framework.value if framework else "transformers",
+        method=job.workload.method,
+        precision="fp8" if precision is not None and "fp8" in precision else "bf16",
+        kernels=job.workload.kernels.value if job.workload.kernels else "",
+        checkpointing=job.checkpointing,
+        sequence_tokens=job.sequence_tokens,
+        micro_batch=job.micro_batch,
+        gpus=gpus,
+    )
+
+
+def run(
+    model: Architecture,
+    *,
+    framework: str,
+    method: Method,
+    precision: str,
+    checkpointing: Checkpointing,
+    sequence_tokens: int,
+    micro_batch: int,
+    gpus: int,
+    kernels: str = "",
+) -> Run:
+    """A run of *model*; *precision* is bf16 or fp8, *kernels* eager, compiled, fused or not known."""
+    return Run(
+        framework,
+        method,
+        precision,
+        kernels,
+        checkpointing,
+        multiplied_parameters(model),
+        seen_flops(attended(model), sequence_tokens),
+        model.hidden_size,
+        has_experts(model),
+        float(sequence_tokens * micro_batch),
+        gpus,
+    )
+
+
+def training_speed(asked: Run, chip: Chip, known: SpeedCalibration) -> TrainingSpeed:
+    """The speed of *asked* on its GPUs, all of them *chip*."""
+    rate = tokens_per_second_per_gpu(asked, chip, known.values)
+    group = group_of(asked)
+    seen = chip.card is not None and chip.card in known.seen.get(group, ())
+    sure = doubt(known.spreads.get(group), seen=seen)
+    return TrainingSpeed(
+        tokens_per_second=sure.rate(rate * asked.gpus),
+        tokens_per_second_per_gpu=sure.rate(rate),
+        model_flops_utilisation=rate * model_flops(asked) / rate_of(chip),
+    )
+
+
+def group_of(asked: Run) -> str:
+    """The group of rows that predictions like *asked* are judged by."""
+    return f"training {asked.framework}"
+
+
+def model_flops(asked: Run) -> float:
+    """Operations that the work itself takes per token, recomputation apart."""
+    weights = 6.0 if asked.method is Method.FULL else 4.0
+    return weights * asked.multiplied + 3.0 * asked.attention_flops
+
+
+def executed_flops(asked: Run) -> float:
+    """Operations that are executed per token."""
+    forward = 2.0 * asked.multiplied + asked.attention_flops
+    return model_flops(asked) + _RECOMPUTED[asked.checkpointing] * forward
+
+
+def names(asked: Run, chip: Chip) -> tuple[str, ...]:
+    """The constants that make up the share of the rate; the first is the base."""
+    found = ["train", f"train/{asked.framework}", f"train/{chip.kind}"]
+    found += [f"train/{asked.method.value}"] if asked.method is not Method.FULL else []
+    found += [f"train/{asked.precision}"] if asked.precision != "bf16" else []
+    found += [f"train/{asked.kernels}"] if asked.kernels else []
+    found += ["train/mixture", f"train/{asked.framework}/mixture"] if asked.mixture else []
+    return tuple(found)
+
+
+def powers(asked: Run) -> dict[str, float]:
+    """Constants that count per doubling, and how many doublings there are."""
+    found = {}
+    if asked.gpus > MACHINE_GPUS:
+        found["train/doubling"] = math.log2(asked.gpus / MACHINE_GPUS)
+    if asked.tokens < MANY_TOKENS:
+        found["train/halving"] = math.log2(MANY_TOKENS / asked.tokens)
+    if asked.hidden < WIDE:
+        found["train/narrowing"] = math.log2(WIDE / asked.hidden)
+    return found
+
+
+def rate_of(chip: Chip) -> float:
+    """Dense 16-bit operations per second, with FP32 accumulation."""
+    peak = peak_flops(Kernel.SIXTEEN, chip.rates) or chip.bandwidth_bytes * UNKNOWN_FLOPS_PER_BYTE
+    return peak * chip.share
+
+
+def tokens_per_second_per_gpu(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
+    """Tokens a second on each GPU, by *known* constants."""
+    share = product(names(asked, chip), known)
+    for name, doublings in powers(asked).items():
+        share *= known.get(name, 1.0) ** doublings
+    most = MOST_OF_A_RATE * (2 if asked.precision == "fp8" else 1)
+    return rate_of(chip) * min(share, most) / executed_flops(asked)

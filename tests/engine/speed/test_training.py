@@ -1,0 +1,52 @@
+"""Training speed beside operations counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from cardmatch.catalogue.world import bundled
+from cardmatch.engine.memory.training.workload import Checkpointing, Method
+from cardmatch.engine.speed.training import Run, executed_flops, model_flops, run, training_speed
+from tests.engine.speed.places import LLAMA_8B, chip
+
+KNOWN = bundled().calibration.speed
+LLAMA_MATRICES = 8_030_261_248 - 128_256 * 4096
+
+
+def _run(method: Method = Method.FULL, checkpointing: Checkpointing = Checkpointing.NONE, gpus: int = 8) -> Run:
+    return run(
+        bundled().models[LLAMA_8B].architecture,
+        framework="torchtune",
+        method=method,
+        precision="bf16",
+        checkpointing=checkpointing,
+        sequence_tokens=4096,
+        micro_batch=2,
+        gpus=gpus,
+    )
+
+
+def test_six_operations_a_parameter_and_twelve_a_layer_in_attention() -> None:
+    """PaLM's appendix B: 6 N + 12 layers × width × sequence, a token; lookups multiply nothing."""
+    assert model_flops(_run()) == pytest.approx(6 * LLAMA_MATRICES + 12 * 32 * 4096 * 4096, rel=1e-3)
+
+
+def test_recomputing_repeats_the_forward_pass() -> None:
+    """Full checkpointing executes a third more."""
+    whole = executed_flops(_run(checkpointing=Checkpointing.FULL))
+    assert whole == pytest.approx(4 / 3 * model_flops(_run()))
+
+
+def test_frozen_weights_cost_two_operations_less() -> None:
+    """LoRA keeps no gradients of the base weights."""
+    spared = model_flops(_run()) - model_flops(_run(Method.LORA))
+    assert spared == pytest.approx(2 * LLAMA_MATRICES, rel=1e-3)
+
+
+def test_utilisation_is_a_share_of_the_data_sheet() -> None:
+    """Published runs on A100s reach between a third and three quarters of 312 TFLOPS."""
+    found = training_speed(_run(), chip("a100-sxm-80"), KNOWN)
+    assert 0.33 < found.model_flops_utilisation < 0.75
+    each = found.tokens_per_second_per_gpu
+    assert found.tokens_per_second.expected == pytest.approx(8 * each.expected)
+    assert each.low < each.expected < each.high
