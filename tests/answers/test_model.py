@@ -9,7 +9,10 @@ import pytest
 from cardmatch.answers.model import ArchitectureModel, ConfigModel, GgufModel, resolve_model
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.models.parameters import parameters
+from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.fault import FaultCode, Invalid
+from cardmatch.engine.terms.notice import NoticeCode
+from cardmatch.engine.terms.units import GIB
 
 WORLD = bundled()
 CONFIG: dict[str, Any] = {
@@ -53,6 +56,32 @@ def test_descriptions_say_how_weights_are_stored() -> None:
     config = {**CONFIG, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
     assert resolve_model(WORLD, ConfigModel(config=config)).checkpoint.format == "fp8_block"
     assert resolve_model(WORLD, GgufModel(metadata=METADATA)).checkpoint.format == "gguf:Q8_0"
+
+
+@pytest.mark.parametrize(
+    ("name", "format_", "assumed"),
+    [
+        ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "bf16", True),
+        ("NousResearch/Meta-Llama-3-70B-Instruct", "bf16", True),
+        ("RedHatAI/Meta-Llama-3.1-70B-Instruct-quantized.w4a16", "w4a16", False),
+        ("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16", "bf16", False),
+        ("huihui-ai/Huihui-gpt-oss-20b-BF16-abliterated", "bf16", False),
+        ("microsoft/OptiMind-SFT", "mxfp4", True),
+        ("deepseek-ai/DeepSeek-V3-0324", "fp8_block", True),
+    ],
+)
+def test_the_same_shape_says_nothing_of_the_format(name: str, format_: str, assumed: bool) -> None:  # noqa: FBT001
+    """The name decides; else 16 bits, or the format that the reference was published in: and then it is said."""
+    resolved = resolve_model(WORLD, name)
+    assert resolved.checkpoint.format == format_
+    assert (NoticeCode.FORMAT_ASSUMED in {notice.code for notice in resolved.notices}) == assumed
+
+
+def test_a_repository_is_as_large_as_its_name_says() -> None:
+    """Qwen3-Next's FP8 copy takes about 76 GiB, half of its 80 billion parameters in 16 bits."""
+    resolved = resolve_model(WORLD, "Qwen/Qwen3-Next-80B-A3B-Instruct-FP8")
+    size = sum(part.bytes for part in parts(resolved.architecture, resolved.checkpoint)) / GIB
+    assert 74 < size < 80
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from cardmatch.catalogue.bundled_models import bundled_models
 from cardmatch.catalogue.models import ModelRow, Verified
+from cardmatch.catalogue.names.formats import format_in
 from cardmatch.engine.models.cache import by_layer
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.parameters import parameters
@@ -56,6 +57,48 @@ def test_published_totals_are_met(row: ModelRow) -> None:
     masks = [counts.total + side * side * layers for side in (1024, 2048)]  # causal masks of GPT-2 and GPT-NeoX
     known = [*beside, *doubled, beside[-1] + 2 * counts.embedding, *masks]
     assert min(abs(each / row.published_parameters - 1) for each in known) < 0.035
+
+
+def _family_of(name: str) -> str:
+    """Formats that one word in a repository's name may mean: fp8 is by tensor, channel or block."""
+    return {"fp8_block": "fp8", "gptq_int4": "int4", "awq_int4": "int4", "w4a16": "int4"}.get(name, name)
+
+
+@each_row
+def test_the_format_in_an_id_is_that_of_its_weights(row: ModelRow) -> None:
+    """A repository that calls itself FP8, NVFP4 or AWQ holds such weights, whatever its configuration leaves out."""
+    stated = format_in(row.id)
+    if stated is None:
+        return
+    held = {_family_of(each.format) for each in row.checkpoint.stored} or {row.checkpoint.base.value}
+    assert _family_of(stated) in held
+
+
+# The context that GPT-2 was trained with (Radford et al. 2019), and 448 tokens of text beside Whisper's audio.
+_SHORT = {"gpt2": 1024, "whisper": 448}
+
+
+@each_row
+def test_a_decoder_has_the_context_that_it_was_published_with(row: ModelRow) -> None:
+    """Since 2020 no decoder was published with less than 2,048 tokens: less is an export's setting, not the model's."""
+    context = row.architecture.maximum_context_tokens
+    caches = any(layer.elements for layer in by_layer(row.architecture))
+    if context is not None and caches:
+        assert context >= _SHORT.get(row.architecture.family, 2048)
+
+
+def test_contexts_are_those_of_model_cards() -> None:
+    """Published limits of models whose transcribed configurations were exported with a short sequence."""
+    cards = {
+        "01-ai/Yi-6B-Chat": 4096,
+        "Qwen/Qwen-7B-Chat": 8192,
+        "Qwen/Qwen1.5-1.8B-Chat": 32768,
+        "THUDM/chatglm2-6b": 32768,
+        "THUDM/glm-4-9b-chat": 131072,
+        "mistralai/Mistral-7B-Instruct-v0.2": 32768,
+        "tiiuae/Falcon-H1-7B-Instruct": 262144,
+    }
+    assert {id_: MODELS.models[id_].architecture.maximum_context_tokens for id_ in cards} == cards
 
 
 def test_every_name_leads_to_a_row() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from cardmatch.answers.same_shape import same_shape_checkpoint
 from cardmatch.catalogue.guests import ModelWanted, is_hub_id
 from cardmatch.catalogue.names.models import Found, Match, resolve_model_name
 from cardmatch.catalogue.world import World
@@ -85,8 +86,10 @@ def _named(world: World, name: str) -> Resolved:
         return guest
     found = resolve_model_name(world.model_index, name)
     row = world.models[found.id]
-    checkpoint = row.checkpoint
-    if found.weights is not None:
+    checkpoint, notices = row.checkpoint, _notices(found, name)
+    if found.match is Match.SAME_SHAPE:
+        checkpoint, notices = same_shape_checkpoint(row, name)
+    elif found.weights is not None:
         checkpoint = requantised(row.architecture, checkpoint, found.weights)
     return Resolved(
         id=row.id,
@@ -96,7 +99,7 @@ def _named(world: World, name: str) -> Resolved:
         size=found.size,
         spread=_spread(world, found.size),
         assumptions=() if found.match in _SAID else (Assumption(pointer="/model", value=row.id),),
-        notices=_notices(found, name),
+        notices=notices,
     )
 
 
@@ -153,9 +156,6 @@ def _notices(found: Found, name: str) -> tuple[Notice, ...]:
     if found.match is Match.SIZE:
         params: Params = {"model": found.size or name, "reference": found.id}
         return (Notice(code=NoticeCode.TYPICAL_MODEL, severity=Severity.CAUTION, params=params),)
-    if found.match is Match.SAME_SHAPE:
-        params = {"model": name, "reference": found.id}
-        return (Notice(code=NoticeCode.SAME_SHAPE, severity=Severity.INFO, params=params),)
     return ()
 
 

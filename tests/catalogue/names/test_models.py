@@ -60,6 +60,44 @@ def test_nobody_is_guessed(name: str) -> None:
     assert refused.value.faults[0].code is FaultCode.UNKNOWN_MODEL
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("tiiuae/falcon-7b", "tiiuae/falcon-mamba-7b-instruct"),
+        ("falcon 7b", "tiiuae/falcon-mamba-7b-instruct"),
+        ("internlm/internlm-20b", "internlm/internlm2_5-20b-chat"),
+        ("internlm 20b", "internlm/internlm2_5-20b-chat"),
+        ("baichuan-inc/Baichuan-13B-Chat", "baichuan-inc/Baichuan2-13B-Chat"),
+        ("baichuan 13b", "baichuan-inc/Baichuan2-13B-Chat"),
+        ("qwen3-32b-instruct", "Qwen/Qwen3-VL-32B-Instruct"),
+        ("yi 9b", "01-ai/Yi-1.5-9B-Chat"),
+    ],
+)
+def test_another_kind_or_generation_is_only_suggested(name: str, near: str) -> None:
+    """A word that makes it another model (mamba, vl, 2.5) is never added to what was asked."""
+    with pytest.raises(Invalid) as refused:
+        resolve_model_name(INDEX, name)
+    assert refused.value.faults[0].code in {FaultCode.UNKNOWN_MODEL, FaultCode.AMBIGUOUS_MODEL}
+    assert near in refused.value.faults[0].suggestions
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("mistral 7b", "mistralai/Mistral-7B-Instruct-v0.3"),
+        ("llama 2 13b", "meta-llama/Llama-2-13b-chat-hf"),
+        ("qwen 7b", "Qwen/Qwen-7B-Chat"),
+        ("gemma 3 27b", "google/gemma-3-27b-it"),
+        ("llama 3.2 11b", "meta-llama/Llama-3.2-11B-Vision-Instruct"),
+        ("llama 4 scout", "meta-llama/Llama-4-Scout-17B-16E-Instruct"),
+        ("olmo 2 7b", "allenai/OLMo-2-1124-7B-Instruct"),
+    ],
+)
+def test_usual_words_and_dates_may_be_left_out(name: str, model: str) -> None:
+    """What people leave out of a name does not change which model is meant."""
+    assert resolve_model_name(INDEX, name).id == model
+
+
 def test_near_misses_are_suggested() -> None:
     """A slip of one letter still finds the model that was meant."""
     with pytest.raises(Invalid) as refused:

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
 import msgspec
 from rapidfuzz import fuzz, process
 
 from cardmatch.catalogue.models import ModelNames, ModelRow
-from cardmatch.catalogue.names.words import bare_size, fold, words
-from cardmatch.engine.models.gguf_mix import mix_name
+from cardmatch.catalogue.names.formats import without_format
+from cardmatch.catalogue.names.words import bare_size, changes_identity, fold, words
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 MOST_SUGGESTIONS = 6
 _LEAST_SCORE = 55.0
 
-# What mirrors put behind a model's name for the format that they store it in, most specific first.
-_FORMATS: tuple[tuple[str, str], ...] = (
-    (r"gptq[-_ ]?(int)?8(bit)?|8bit[-_ ]gptq", "gptq_int8"),
-    (r"gptq([-_ ]?(int)?4(bit)?)?|4bit[-_ ]gptq", "gptq_int4"),
-    (r"awq([-_ ]?(int)?4(bit)?)?|4bit[-_ ]awq", "awq_int4"),
-    (r"(unsloth[-_ ])?bnb[-_ ]4bit|nf4", "nf4"),
-    (r"bnb[-_ ]8bit|int8|w8a8|8[-_ ]?bits?", "int8"),
-    (r"fp8[-_ ]dynamic|fp8|w8a8[-_ ]fp8", "fp8"),
-    (r"(quantized[.])?w4a16|int4|4[-_ ]?bits?", "w4a16"),
-    (r"nvfp4|fp4", "nvfp4"),
-    (r"mxfp4", "mxfp4"),
-    (r"bf16|bfloat16", "bf16"),
-    (r"fp16|float16|f16", "fp16"),
-)
-_SUFFIXES = tuple((re.compile(rf"[-_ .]({pattern})$", re.IGNORECASE), name) for pattern, name in _FORMATS)
-_GGUF = re.compile(r"[-_ .](i\d-)?gguf$", re.IGNORECASE)
-_GGUF_TYPE = re.compile(r"[-_ .:]((?:ud-)?i?q\d(?:_[0-9a-z]+){0,3}|mxfp4_moe)$", re.IGNORECASE)
-# A repository of GGUF files holds several types; this is the one that tools download when nothing else is said.
-_USUAL_GGUF = "gguf:Q4_K_M"
 _NEAREST_SIZE = 0.15
 
 # Words that every chat model carries, and words that a query leaves out more often than not.
@@ -106,7 +86,7 @@ def resolve_model_name(known: ModelIndex, text: str) -> Found:
     size = bare_size(text)
     if size is not None:
         return _of_size(known, text, size)
-    bare, weights = _without_format(name)
+    bare, weights = without_format(name)
     found = known.exact.get(name) or known.last_parts.get(_last(name))
     if found is None and bare != name:
         found = known.exact.get(bare) or known.last_parts.get(_last(bare))
@@ -147,21 +127,6 @@ def _last_parts(exact: dict[str, Found]) -> dict[str, Found]:
     return {name: found for name, found in parts.items() if found is not None}
 
 
-def _without_format(name: str) -> tuple[str, str | None]:
-    """*name* without the format behind it, and that format."""
-    bare = _GGUF.sub("", name)
-    stated = _GGUF_TYPE.search(bare)
-    if stated is not None and stated.start() > 0 and mix_name(stated[1]) is not None:
-        return _GGUF.sub("", bare[: stated.start()]), f"gguf:{stated[1].upper()}"
-    if bare != name:
-        return bare, _USUAL_GGUF
-    for pattern, weights in _SUFFIXES:
-        bare = pattern.sub("", name)
-        if bare != name:
-            return bare, weights
-    return name, None
-
-
 def _of_size(known: ModelIndex, text: str, size: float) -> Found:
     nearest = min(known.sizes, key=lambda each: abs(each - size))
     if abs(nearest - size) > _NEAREST_SIZE * size:
@@ -190,17 +155,20 @@ def _mirrored(known: ModelIndex, name: str, weights: str | None) -> Found | None
 
 
 def _loose(known: ModelIndex, text: str, name: str, weights: str | None) -> Found:
-    """The model whose name holds every word of *name* and the fewest others. Raises Invalid."""
+    """The model whose name holds every word of *name* and the fewest others. Raises Invalid.
+
+    A word that makes it another model is never added, and a repository's full name is never loosened.
+    """
     asked = frozenset(words(_in_latin(known, name)))
-    fitting = sorted((_extra(bag - asked), id_) for id_, bag in known.bags if asked and asked <= bag)
-    if not fitting:
-        raise Invalid(
-            Fault(code=FaultCode.UNKNOWN_MODEL, pointer="", params={"name": text}, suggestions=_near(known, name))
-        )
-    best = [id_ for extra, id_ in fitting if extra == fitting[0][0]]
-    if len(best) > 1:
+    holding = sorted((_extra(bag - asked), id_) for id_, bag in known.bags if asked and asked <= bag)
+    fitting = [(extra, id_) for extra, id_ in holding if "/" not in name and not changes_identity(id_, name)]
+    best = [id_ for extra, id_ in fitting or holding if extra == (fitting or holding)[0][0]]
+    if len(best) > 1 and (fitting or "/" not in name):
         suggestions = tuple(best[:MOST_SUGGESTIONS])
         raise Invalid(Fault(code=FaultCode.AMBIGUOUS_MODEL, pointer="", params={"name": text}, suggestions=suggestions))
+    if not fitting:
+        suggestions = tuple(dict.fromkeys((*(id_ for _, id_ in holding), *_near(known, name))))[:MOST_SUGGESTIONS]
+        raise Invalid(Fault(code=FaultCode.UNKNOWN_MODEL, pointer="", params={"name": text}, suggestions=suggestions))
     return Found(id=best[0], match=Match.LOOSE, weights=weights)
 
 
