@@ -168,7 +168,7 @@ def test_it_runs_with_the_packages_of_the_image_alone(installed: Path, root: Pat
     """Whatever the image does not pin is hidden, and every door still opens; only traces want an extra."""
     pinned = re.findall(r"(?m)^([a-z0-9._-]+)(?:\[[^]]*\])?==", (root / "requirements/runtime.txt").read_text())
     doors = ["cardmatch.app", "cardmatch.cli.serve", "cardmatch.http.limiter", "cardmatch.catalogue.shared.desk"]
-    command = [installed / "bin/python", "-c", WITHOUT_THE_REST, ",".join([*pinned, "cardmatch"])]
+    command = [str(installed / "bin/python"), "-c", WITHOUT_THE_REST, ",".join([*pinned, "cardmatch"])]
     subprocess.run([*command, *doors], check=True)
     extra = subprocess.run([*command, "cardmatch.http.tracing"], check=False, capture_output=True, text=True)
     assert "No module named 'opentelemetry" in extra.stderr
