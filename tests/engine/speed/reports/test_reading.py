@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,29 @@ def test_what_no_tool_prints_is_refused(tool: Tool, text: str) -> None:
     with pytest.raises(Invalid) as refused:
         read_report(tool, text, prompt_tokens=None, output_tokens=None)
     assert refused.value.faults[0].code is FaultCode.REPORT_NOT_READ
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":' * 100_000,
+        "[" * 100_000 + "1" + "]" * 100_000,
+        "[" * 900_000,
+        "|" * 900_000,
+        '"' + "x" * 900_000,
+        "{\n" * 400_000,
+        "\n" * 900_000,
+    ],
+    ids=lambda text: text[:3],
+)
+@pytest.mark.parametrize("tool", list(Tool))
+def test_endless_text_is_refused_before_it_holds_anyone_up(tool: Tool, text: str) -> None:
+    """Megabytes of brackets or blank lines are no report, and saying so takes less than a few requests would."""
+    started = time.process_time()
+    with pytest.raises(Invalid) as refused:
+        read_report(tool, text, prompt_tokens=None, output_tokens=None)
+    assert refused.value.faults[0].code is FaultCode.REPORT_NOT_READ
+    assert time.process_time() - started < 0.5
 
 
 def test_several_models_in_one_file_are_refused() -> None:

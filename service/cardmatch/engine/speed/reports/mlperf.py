@@ -20,7 +20,7 @@ from cardmatch.engine.speed.reports.report import (
     number,
     rates_of,
 )
-from cardmatch.engine.speed.reports.text import documents, labels
+from cardmatch.engine.speed.reports.text import documents, labels, last_lines
 from cardmatch.engine.speed.throughput import SLOWEST, WorkUnit
 
 _BANNER = "mlperf results summary"
@@ -48,7 +48,10 @@ def read(text: str) -> Report:
 
 
 def _table(text: str) -> list[dict[str, Any]]:
-    return list(csv.DictReader(text.splitlines()))
+    try:
+        return list(csv.DictReader(last_lines(text)))
+    except csv.Error:  # a field of more characters than the csv module takes
+        return []
 
 
 def _published(row: dict[str, Any]) -> Report:

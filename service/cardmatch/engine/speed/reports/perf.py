@@ -10,7 +10,7 @@ import csv
 from typing import Any
 
 from cardmatch.engine.speed.reports.report import Family, Report, Tool, Unreadable, number, rates_of
-from cardmatch.engine.speed.reports.text import cells, documents
+from cardmatch.engine.speed.reports.text import cells, documents, last_lines
 from cardmatch.engine.speed.throughput import WorkUnit
 
 _METRICS = (
@@ -69,7 +69,7 @@ def _average(row: dict[str, Any], name: str) -> float | None:
 
 def _tabulated(text: str) -> dict[str, float]:
     """`Output Token Throughput (tokens/sec)` and its average, from a drawn table or from CSV."""
-    rows = list(cells(text)) or list(csv.reader(text.splitlines()))
+    rows = list(cells(text)) or _separated(text)
     found: dict[str, float] = {}
     for row in rows:
         name = row[0].split("(")[0].strip().lower().replace(" ", "_") if row else ""
@@ -79,3 +79,10 @@ def _tabulated(text: str) -> dict[str, float]:
     if "request_throughput" not in found:
         raise Unreadable
     return found
+
+
+def _separated(text: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(last_lines(text)))
+    except csv.Error:  # a field of more characters than the csv module takes
+        raise Unreadable from None
