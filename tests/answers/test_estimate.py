@@ -253,3 +253,16 @@ def test_neighbours_and_drafters_are_named_like_any_model() -> None:
     with pytest.raises(Invalid) as refused:
         ask(LLAMA, {"also_resident": [{"model": "no such model at all"}]})
     assert refused.value.faults[0].pointer == "/workload/also_resident/0/model"
+
+
+def test_an_out_of_memory_error_of_a_stated_engine_is_answered_with_what_would_fix_it() -> None:
+    """What PyTorch's error calls taken is the job's own; Qwen3-14B at 29.5 GB cannot be on a 4090, but can be fixed."""
+    log = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+        "23.64 GiB of which 1.50 GiB is free."
+    )
+    answer = ask("Qwen/Qwen3-14B", {"engine": {"kind": "vllm"}, "engine_log": log}, ["rtx-4090"])
+    assert answer.placements[0].verdict is Verdict.DOES_NOT_FIT
+    assert answer.engine_log is not None
+    assert answer.engine_log.engine == "vllm"
+    assert answer.engine_log.fixes

@@ -21,7 +21,8 @@ EngineLog = Annotated[
     Meta(
         min_length=1,
         max_length=1_000_000,
-        description="Start-up log or error of the engine; what it says goes before the options.",
+        description="Start-up log or error of the engine; what it says goes before the options. "
+        "Of a long log the first 64,000 and the last 24,000 characters are read.",
     ),
 ]
 

@@ -46,7 +46,7 @@ def told(
             notices=read.notices,
             assumptions=read.assumptions,
         )
-    logged = read_log(workload.engine_log)
+    logged = read_log(workload.engine_log, str(workload.engine.__struct_config__.tag))
     return Told(
         workload=as_logged(read.workload, logged, architecture, checkpoint),
         placements=tuple(placed_as_logged(placement, logged, index) for index, placement in enumerate(placements)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from cardmatch.engine.memory.logs.logged import LogError, Trouble
@@ -262,3 +264,31 @@ def test_what_is_no_log_is_refused(text: str) -> None:
     with pytest.raises(Invalid) as caught:
         read_log(text)
     assert caught.value.faults[0].code is FaultCode.LOG_NOT_READ
+
+
+@pytest.mark.parametrize("piece", ["\n", " ", "\r\n", "ServerArgs(", "(1,", "load_tensors: CUDA0 model buffer size\n"])
+def test_a_megabyte_of_anything_is_read_at_once(piece: str) -> None:
+    """A log as long as may be sent takes no longer to read than its start and its end do."""
+    text = piece * (999_000 // len(piece))
+    started = time.process_time()
+    with pytest.raises(Invalid):
+        read_log(text)
+    assert time.process_time() - started < 0.25
+
+
+def test_the_start_and_the_end_of_a_long_log_are_read() -> None:
+    """Weeks of requests between what an engine reserved and its error hide neither."""
+    served = "INFO 10-11 12:00:00 loggers.py:127] Avg generation throughput: 12.3 tokens/s\n" * 10_000
+    log = read_log(f"{VLLM}\n{served}vllm: torch.OutOfMemoryError: CUDA out of memory.")
+    assert log.figures == read_log(VLLM).figures
+    assert log.error == LogError(trouble=Trouble.OUT_OF_MEMORY)
+
+
+def test_an_error_that_any_engine_prints_is_of_the_engine_that_is_stated() -> None:
+    """PyTorch's own error does not say whose it is; whoever asks does."""
+    line = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    assert [read_log(line, engine).engine for engine in ("vllm", "sglang", "tensorrt_llm")] == [
+        "vllm",
+        "sglang",
+        "tensorrt_llm",
+    ]

@@ -16,7 +16,7 @@ from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
 from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.memory.logs.logged import Logged
+from cardmatch.engine.memory.logs.logged import Logged, Trouble
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
@@ -69,7 +69,8 @@ def placed_as_logged(placement: Placement, logged: Logged, index: int) -> Placem
     if gpus > 1 and placement.count == 1:
         changed |= {"layout": Layout(tensor=gpus), "count": gpus}
     error = logged.error
-    if error and error.total_bytes and error.available_bytes is not None and not placement.occupied_bytes:
+    others = error is not None and error.trouble is Trouble.MEMORY_HELD_BY_OTHERS
+    if error and others and error.total_bytes and error.available_bytes is not None and not placement.occupied_bytes:
         held = error.total_bytes - error.available_bytes
         if logged.figures == {} and 0 < held < placement.device.memory_bytes:
             changed["occupied_bytes"] = held

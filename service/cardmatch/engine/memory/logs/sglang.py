@@ -33,11 +33,14 @@ _MODEL = re.compile(r"model_path='([^']{1,200})'")
 _NUMBERS = {
     "mem_fraction_static": re.compile(r"mem_fraction_static=([01]?\.\d+)"),
     "context_length": re.compile(r"context_length=(\d+)"),
-    "max_running_requests": re.compile(r"ServerArgs\([^\n]{0,8000}?max_running_requests=(\d+)"),
     "max_total_tokens": re.compile(r"max_total_tokens=(\d+)"),
-    "chunked_prefill_size": re.compile(r"ServerArgs\([^\n]{0,8000}?chunked_prefill_size=(\d+)"),
     "cuda_graph_max_bs": re.compile(r"cuda_graph_max_bs(?:_decode)?=(\d+)"),
     "page_size": re.compile(r"[ (]page_size=(\d+)"),
+}
+_STARTED_WITH = re.compile(r"ServerArgs\([^\n]*")
+_OF_SERVER = {
+    "max_running_requests": re.compile(r"max_running_requests=(\d+)"),
+    "chunked_prefill_size": re.compile(r"chunked_prefill_size=(\d+)"),
 }
 _SWITCHES = {
     "disable_cuda_graph": "disable_cuda_graph=True",
@@ -57,9 +60,11 @@ def read(text: str) -> Logged:
         if sums:
             found.setdefault(name, min(sums))
     options: dict[str, Any] = {}
-    for name, pattern in _NUMBERS.items():
-        if written := first(text, pattern):
-            options[name] = float(written) if "." in written else int(written)
+    started = _STARTED_WITH.search(text)
+    for patterns, where in ((_NUMBERS, text), (_OF_SERVER, started[0] if started else "")):
+        for name, pattern in patterns.items():
+            if written := first(where, pattern):
+                options[name] = float(written) if "." in written else int(written)
     options.update({name: True for name, mark in _SWITCHES.items() if mark in text})
     layout = {part: int(ranks) for part, pattern in _RANKS.items() if (ranks := first(text, pattern)) and ranks != "1"}
     data = first(text, _DATA)
