@@ -17,8 +17,10 @@ from cardmatch.engine.models.architecture import (
     LayerGroup,
     LinearAttention,
     LinearKind,
+    Mamba,
     NextTokenLayers,
     Span,
+    StateDtypes,
 )
 from cardmatch.engine.terms.units import GIB
 
@@ -63,12 +65,17 @@ QWEN3_4B = dense(
 )
 
 
-def qwen_gated_delta(*, hidden: int, layers: int, heads: tuple[int, int], width: int) -> Architecture:
-    """Qwen3.5-27B and its successors: three gated-delta layers to one of attention; *heads* are query and KV heads."""
+def qwen_gated_delta(
+    *, hidden: int, layers: int, heads: tuple[int, int], width: int, value_heads: int = 48, state: int | None = 4
+) -> Architecture:
+    """Qwen3.5-27B and its kin: three gated-delta layers to one of attention; *heads* are query and KV heads.
+
+    *state* is the format of the state that the configuration names, in bytes per element.
+    """
     linear = LinearAttention(
         variant=LinearKind.GATED_DELTA,
         key_heads=16,
-        value_heads=48,
+        value_heads=value_heads,
         key_head_size=128,
         value_head_size=128,
         convolution_width=4,
@@ -83,10 +90,52 @@ def qwen_gated_delta(*, hidden: int, layers: int, heads: tuple[int, int], width:
         layer_order=(0, 0, 0, 1) * (layers // 4),
         maximum_context_tokens=262144,
         next_token_layers=NextTokenLayers(layers=1, group=groups[1]),
+        state=StateDtypes(recurrent_bytes=state),
     )
 
 
 QWEN_27B = qwen_gated_delta(hidden=5120, layers=64, heads=(24, 4), width=17408)
+QWEN3_5_9B = qwen_gated_delta(hidden=4096, layers=32, heads=(16, 4), width=12288, value_heads=32)
+QWEN3_6_35B = qwen_gated_delta(hidden=2048, layers=40, heads=(16, 2), width=512, value_heads=32)
+QWEN3_NEXT = qwen_gated_delta(hidden=2048, layers=48, heads=(16, 2), width=512, value_heads=32, state=None)
+
+
+def falcon_h1_7b() -> Architecture:
+    """Attention and a Mamba-2 mixer side by side in each of 44 layers."""
+    attention = Attention(query_heads=12, kv_heads=2, head_size=128)
+    mamba = Mamba(version=2, inner_size=3072, state_size=256, convolution_width=4, heads=24)
+    return Architecture(
+        family="falcon_h1",
+        hidden_size=3072,
+        vocabulary_size=130049,
+        layer_groups=(LayerGroup(blocks=(attention, mamba, Dense(width=12288))),),
+        layer_order=(0,) * 44,
+        maximum_context_tokens=262144,
+    )
+
+
+FALCON_H1_7B = falcon_h1_7b()
+
+
+def nemotron_nano_9b() -> Architecture:
+    """Nemotron-Nano-9B-v2: 27 Mamba-2 layers, 25 feed-forwards and 4 layers of attention."""
+    mamba = Mamba(version=2, inner_size=10240, state_size=128, convolution_width=4, heads=128, groups=8)
+    groups = (
+        LayerGroup(blocks=(mamba,)),
+        LayerGroup(blocks=(Dense(width=15680, gated=False),)),
+        LayerGroup(blocks=(Attention(query_heads=40, kv_heads=8, head_size=128),)),
+    )
+    return Architecture(
+        family="nemotron_h",
+        hidden_size=4480,
+        vocabulary_size=131072,
+        layer_groups=groups,
+        layer_order=(0,) * 27 + (1,) * 25 + (2,) * 4,
+        maximum_context_tokens=131072,
+    )
+
+
+NEMOTRON_NANO_9B = nemotron_nano_9b()
 
 
 def gemma_4_31b() -> Architecture:

@@ -18,7 +18,7 @@ RULE_OF_THUMB_BYTES_PER_PARAMETER = 2
 
 def state_bytes(row: CacheRow, dtypes: StateDtypes) -> int:
     """Recurrent state of one sequence over all layers of *row*."""
-    one = row.convolution_elements * dtypes.convolution_bytes + row.recurrent_elements * dtypes.recurrent_bytes
+    one = row.convolution_elements * dtypes.convolution_bytes + row.recurrent_elements * dtypes.recurrent
     return row.layers * one
 
 

@@ -33,7 +33,7 @@ def state_page_bytes(row: CacheRow, dtypes: StateDtypes, tensor: int, speculativ
     convolution = -(-row.convolution_elements // tensor)
     if speculative_tokens and row.convolution_taps:
         convolution += convolution // row.convolution_taps * speculative_tokens
-    return convolution * dtypes.convolution_bytes + -(-row.recurrent_elements // tensor) * dtypes.recurrent_bytes
+    return convolution * dtypes.convolution_bytes + -(-row.recurrent_elements // tensor) * dtypes.recurrent
 
 
 def cache_format(rows: tuple[CacheRow, ...], asked: KvCache, device: Device, *, automatic: bool) -> KvCache:

@@ -252,10 +252,18 @@ class NextTokenLayers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class StateDtypes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Bytes per element of recurrent state: the convolution's and the state's own (often fp32)."""
+    """Bytes per element of recurrent state: the convolution's and the state's own.
+
+    Null leaves the state's to the engine; fp32 in most, the model's own type in vLLM.
+    """
 
     convolution_bytes: Annotated[int, Meta(ge=1, le=8)] = 2
-    recurrent_bytes: Annotated[int, Meta(ge=1, le=8)] = 4
+    recurrent_bytes: Annotated[int, Meta(ge=1, le=8)] | None = None
+
+    @property
+    def recurrent(self) -> int:
+        """Bytes per element of the state, fp32 where it is left to the engine."""
+        return self.recurrent_bytes or 4
 
 
 class Architecture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -64,9 +64,9 @@ def read_gated_delta(keys: Keys, family: Family) -> Architecture:
     )
 
 
-def state_bytes(keys: Keys, name: str) -> int:
-    """Bytes per element of a recurrent state, which engines keep in fp32 unless the config says otherwise."""
-    return _STATE_BYTES.get(keys.text(name, "float32").removeprefix("torch."), 4)
+def state_bytes(keys: Keys, name: str) -> int | None:
+    """Bytes per element of a recurrent state where the config says them."""
+    return _STATE_BYTES.get(keys.text(name, "").removeprefix("torch."))
 
 
 def _linear(keys: Keys) -> LinearAttention:

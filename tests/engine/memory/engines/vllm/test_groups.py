@@ -20,6 +20,7 @@ from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.architectures import (
     A100_80,
     DEEPSEEK_V4_FLASH,
+    FALCON_H1_7B,
     GEMMA_4_31B,
     GLM_5,
     GPT_OSS_120B,
@@ -27,6 +28,10 @@ from tests.engine.memory.architectures import (
     H200,
     LLAMA_4_SCOUT,
     LLAMA_8B,
+    NEMOTRON_NANO_9B,
+    QWEN3_5_9B,
+    QWEN3_6_35B,
+    QWEN3_NEXT,
     QWEN_27B,
     RTX_3090,
     RTX_PRO_6000,
@@ -82,6 +87,52 @@ def test_drafted_tokens_widen_the_state_page() -> None:
     assert log.block_size_tokens == 1600
     assert log.kv_cache_tokens == pytest.approx(841_541, rel=0.002)
     assert log.max_concurrency_at_max_length == pytest.approx(3.21, abs=0.01)
+
+
+def test_a_mixture_of_experts_with_states_prints_the_tokens_of_its_log() -> None:
+    """Qwen3.6-35B-A3B in NVFP4: 5.98 GiB are 299 blocks, 69 a request of 131,072 tokens, 567,978 in all."""
+    options = Vllm(version="0.27.1", max_model_len=131072)
+    log = logged(QWEN3_6_35B, 5.98, options, kv_cache=KvFormat.FP8_E4M3)
+    assert (log.block_size_tokens, log.blocks, log.blocks_per_request) == (2096, 299, 69)
+    assert log.kv_cache_tokens == 567_978
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "kv_cache", "block"),
+    [
+        (QWEN3_5_9B, "0.27.1", KvFormat.BF16, 528),
+        (QWEN3_5_9B, "0.27.1", KvFormat.FP8_E4M3, 1056),
+        (QWEN_27B, "0.19.1", KvFormat.BF16, 784),
+        (QWEN_27B, "0.27.1", KvFormat.FP8_E4M3, 1568),
+        (QWEN3_NEXT, "0.13.0", KvFormat.BF16, 544),
+        (NEMOTRON_NANO_9B, "0.10.2", KvFormat.BF16, 672),
+    ],
+)
+def test_blocks_grow_until_a_page_holds_a_state(
+    model: Architecture, version: str, kv_cache: KvFormat, block: int
+) -> None:
+    """“Setting attention block size to … tokens” of public logs (vllm#37467, vllm#32492, vllm#24280).
+
+    Qwen3.5 says that its states are in fp32; Qwen3-Next and early Nemotron, which do not, take the model's own type.
+    """
+    options = Vllm(version=version, max_model_len=8192)
+    assert logged(model, 8, options, kv_cache=kv_cache).block_size_tokens == block
+
+
+def test_an_8_bit_cache_gains_hybrids_little() -> None:
+    """Falcon-H1: ×1.84 at 32,768 tokens and ×1.00 where a request is shorter than a block; without states ×2.00 (vllm#55196)."""
+
+    def gain(of: Architecture, tokens: int) -> float:
+        options = Vllm(version="0.27.1", max_model_len=tokens, enable_prefix_caching=False)
+        plain_cache, small = (
+            logged(of, 2.0, options, kv_cache=kv_cache).max_concurrency_at_max_length
+            for kv_cache in (KvFormat.BF16, KvFormat.FP8_E4M3)
+        )
+        return small / plain_cache
+
+    assert gain(FALCON_H1_7B, 32768) == pytest.approx(1.84, abs=0.02)
+    assert gain(FALCON_H1_7B, 512) == pytest.approx(1.00, abs=0.02)
+    assert gain(LLAMA_8B, 32768) == pytest.approx(2.00, abs=0.01)
 
 
 def test_gemma_4_on_an_h200_holds_what_its_log_says() -> None:

@@ -27,6 +27,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     `pads_short_groups` grows groups of layers to the larger kind where the kinds differ by less than half.
     `aligns_states` keeps recurrent states at block boundaries by default. `huge_batches` is the tier of 160 GiB cards.
     `whole_indexer_logits` scores every token of a batch against the longest request at once.
+    `reads_state_dtype` takes the format of recurrent states that a configuration names.
     `asks_first` refuses to start unless the whole share is free.
     `packs_compressed` lays the pages of compressed attention side by side without gaps.
     """
@@ -43,6 +44,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     huge_batches: bool
     whole_indexer_logits: bool
     packs_compressed: bool
+    reads_state_dtype: bool
     asks_first: bool
     sampler: Sampler
 
@@ -69,6 +71,7 @@ def era_of(version: str) -> Era:
         aligns_states=at >= (0, 21),
         whole_indexer_logits=at < (0, 21),
         packs_compressed=at >= (0, 28),
+        reads_state_dtype=at >= (0, 15),
         asks_first=at >= (0, 9),
         huge_batches=at >= (0, 21),
         sampler=Sampler.FUSED if at >= (0, 16) else Sampler.SORTED,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-import msgspec
-
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.bands import fitted_band, sure
 from cardmatch.engine.memory.cache_layout import CacheLayout
@@ -16,23 +14,22 @@ from cardmatch.engine.memory.engines.vllm.activations import activations
 from cardmatch.engine.memory.engines.vllm.cache import Caching, caching, stage_cache, whole_plan
 from cardmatch.engine.memory.engines.vllm.groups import Plan
 from cardmatch.engine.memory.engines.vllm.notices import notices
-from cardmatch.engine.memory.engines.vllm.options import StateDtype, Vllm
+from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.engines.vllm.repack import expert_growth
 from cardmatch.engine.memory.engines.vllm.reserves import reserves
 from cardmatch.engine.memory.engines.vllm.settle import Settled, settle
+from cardmatch.engine.memory.engines.vllm.states import state_dtypes
 from cardmatch.engine.memory.extras import drafter_bytes, slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.remember import Beside, Same, is_small
 from cardmatch.engine.memory.reservation import Pool, Reservation
 from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages, with_larger_experts
-from cardmatch.engine.models.architecture import StateDtypes
 from cardmatch.engine.models.cache import CacheKind
 from cardmatch.engine.terms.band import Band, add
 from cardmatch.engine.terms.units import GIB
 
 _ROTARY_BYTES = 2
-_STATE_BYTES = {StateDtype.FLOAT32: 4, StateDtype.BFLOAT16: 2, StateDtype.FLOAT16: 2}
 
 
 class Fixed(NamedTuple):
@@ -140,7 +137,9 @@ def planned(
 ) -> Planned:
     """What *what* plans: a job on a placement, all that counts of which the other arguments say."""
     job, placement = what.of
-    how = caching(job, settled, placement, _dtypes(job, options), hybrid=_is_hybrid(job, options, settled))
+    how = caching(
+        job, settled, placement, state_dtypes(job, options, settled.era), hybrid=_is_hybrid(job, options, settled)
+    )
     grouping = whole_plan(job, how)
     fixed = _fixed(job, options, settled, placement, longest, fitted.of)
     return Planned(fixed, grouping, _stages(job, options, placement, grouping, how))
@@ -171,12 +170,6 @@ def _is_hybrid(job: ServingJob, options: Vllm, settled: Settled) -> bool:
     chunked = any(row.kind is CacheKind.CHUNKED for row in job.cache_rows)
     known = settled.era.groups_chunked if chunked else settled.era.groups_layers
     return known and not options.disable_hybrid_kv_cache_manager
-
-
-def _dtypes(job: ServingJob, options: Vllm) -> StateDtypes:
-    asked = _STATE_BYTES.get(options.mamba_ssm_cache_dtype)
-    own = job.architecture.state
-    return own if asked is None else msgspec.structs.replace(own, recurrent_bytes=asked)
 
 
 def _stages(job: ServingJob, options: Vllm, placement: Placement, grouping: Plan, how: Caching) -> list[_Stage]:
