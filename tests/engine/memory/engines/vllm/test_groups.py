@@ -120,7 +120,7 @@ def test_blocks_grow_until_a_page_holds_a_state(
 
 
 def test_an_8_bit_cache_gains_hybrids_little() -> None:
-    """Falcon-H1: ×1.84 at 32,768 tokens and ×1.00 where a request is shorter than a block; without states ×2.00 (vllm#55196)."""
+    """Falcon-H1: ×1.84 at 32,768 tokens, ×1.00 where a request is shorter than a block; else ×2.00 (vllm#55196)."""
 
     def gain(of: Architecture, tokens: int) -> float:
         options = Vllm(version="0.27.1", max_model_len=tokens, enable_prefix_caching=False)
