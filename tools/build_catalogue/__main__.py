@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "service" / "cardmatch" / "catalogue" / "data"
-NOUNS = ("models", "model_names", "cards", "card_names", "offers", "providers", "countries", "ownership")
+NOUNS = ("models", "model_names", "pipelines", "cards", "card_names", "offers", "providers", "countries", "ownership")
 
 
 def main() -> int:
