@@ -1,6 +1,6 @@
-"""Fit the constants of serving, training and speed from truth cases and write them where the catalogue reads them.
+"""Fit the constants of every room from truth cases and write them where the catalogue reads them.
 
-    python -m tools.calibrate [--cases DIR] [--only serving|training|speed]
+    python -m tools.calibrate [--cases DIR] [--only serving|training|speed|diffusion]
 
 Only the constants of the engines that these cases speak of are written; whatever else the file holds stays.
 """
@@ -15,10 +15,13 @@ from typing import Any
 import msgspec
 
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from tests.truth.cases import COMMITTED, Skipped
 from tests.truth.families.image_speed import ImageSpeedFamily
+from tests.truth.families.diffusion import DiffusionFamily
+from tests.truth.families.diffusion_request import Prepared as DiffusionRow
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.speed import SpeedFamily
@@ -32,12 +35,14 @@ from tests.truth.world import TruthWorld
 from tools.calibrate.images import with_images
 from tools.calibrate.speed import calibrate as calibrate_speed
 from tools.calibrate.speed import written as speed_written
+from tools.calibrate.diffusion import calibrate as calibrate_diffusion
 from tools.calibrate.training import calibrate as calibrate_training
 from tools.calibrate.training import written as training_written
 from tools.calibrate.training_speed import with_training
 
 DATA = Path(__file__).resolve().parents[2] / "service/cardmatch/catalogue/data/calibration"
-SERVING, TRAINING, SPEED = DATA / "serving.json", DATA / "training.json", DATA / "speed.json"
+SERVING, TRAINING = DATA / "serving.json", DATA / "training.json"
+SPEED, DIFFUSION = DATA / "speed.json", DATA / "diffusion.json"
 
 
 def fit(cases: Path, world: TruthWorld) -> MemoryCalibration:
@@ -69,6 +74,13 @@ def fit_speed(cases: Path, world: TruthWorld) -> SpeedCalibration:
     return with_images(trained, [each for _, each in _prepared(ImageSpeedFamily(), cases, world)])
 
 
+def fit_diffusion(cases: Path, world: TruthWorld) -> DiffusionCalibration:
+    """The diffusion constants, as the training ones."""
+    rows = [row for row in _prepared(DiffusionFamily(), cases, world) if isinstance(row, DiffusionRow)]
+    seen = [each for row in rows for each in row.observations]
+    return calibrate_diffusion(seen, dt.datetime.now(tz=dt.UTC).date().isoformat())
+
+
 def _prepared(family: Family, cases: Path, world: TruthWorld) -> list[Any]:
     found = []
     for case in cases_of(family, cases):
@@ -89,7 +101,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m tools.calibrate", description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=Path, default=COMMITTED)
-    parser.add_argument("--only", choices=("serving", "training", "speed"), help="one of the files")
+    parser.add_argument("--only", choices=("serving", "training", "speed", "diffusion"), help="one of the files")
     asked = parser.parse_args()
     world = TruthWorld()
     if asked.only in {None, "serving"}:
@@ -101,6 +113,9 @@ def main() -> None:
     if asked.only in {None, "speed"}:
         SPEED.write_text(speed_written(fit_speed(asked.cases, world)), encoding="utf-8")
         print(f"{SPEED}: written")
+    if asked.only in {None, "diffusion"}:
+        DIFFUSION.write_text(training_written(fit_diffusion(asked.cases, world)), encoding="utf-8")
+        print(f"{DIFFUSION}: written")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def _spread(seen: Sequence[Observation], others: dict[str, Factors], kind: str) 
     )
 
 
-def written(found: TrainingCalibration) -> str:
+def written(found: msgspec.Struct) -> str:
     """*found* as JSON: constants one a line, residuals one a line."""
     body = msgspec.to_builtins(found)
     residuals = body.pop("residuals")

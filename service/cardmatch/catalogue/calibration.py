@@ -8,6 +8,7 @@ import msgspec
 
 from cardmatch.catalogue.bundle import read
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.speed.calibration import SpeedCalibration
 
@@ -18,6 +19,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     serving: MemoryCalibration
     training: TrainingCalibration
     speed: SpeedCalibration
+    diffusion: DiffusionCalibration
 
 
 @functools.cache
@@ -27,4 +29,5 @@ def calibration() -> Calibration:
         serving=read("calibration/serving.json", MemoryCalibration),
         training=read("calibration/training.json", TrainingCalibration),
         speed=read("calibration/speed.json", SpeedCalibration),
+        diffusion=read("calibration/diffusion.json", DiffusionCalibration),
     )

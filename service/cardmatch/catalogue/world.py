@@ -17,6 +17,7 @@ from cardmatch.catalogue.guests import Guest
 from cardmatch.catalogue.models import ModelRow
 from cardmatch.catalogue.names.models import ModelIndex
 from cardmatch.catalogue.names.spelling import key
+from cardmatch.catalogue.pipelines import PipelineIndex, bundled_pipelines
 from cardmatch.catalogue.shared.state import Sharing
 from cardmatch.catalogue.snapshot import Snapshot, decode, encode, version_of
 from cardmatch.engine.hardware.card import Card
@@ -54,6 +55,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     models: dict[str, ModelRow]
     model_index: ModelIndex
     dialects: Dialects
+    pipelines: PipelineIndex
     offers: dict[str, Offer]
     offers_by_card: dict[str, tuple[Offer, ...]]
     offers_of_unknown_card: tuple[Offer, ...]
@@ -114,6 +116,7 @@ def build(snapshot: Snapshot, version: str) -> World:
         models=models.models,
         model_index=models.index,
         dialects=models.dialects,
+        pipelines=bundled_pipelines(),
         offers={offer.id: offer for offer in snapshot.offers},
         offers_by_card=_by_card(snapshot.offers),
         offers_of_unknown_card=tuple(offer for offer in snapshot.offers if offer.card is None),

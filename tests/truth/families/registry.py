@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.truth.families.image_speed import ImageSpeedFamily
+from tests.truth.families.diffusion import DiffusionFamily
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.speed import SpeedFamily
@@ -16,6 +17,7 @@ FAMILIES: tuple[Family, ...] = (
     TransformersFamily(),
     LlamaCppFamily(),
     TrainingFamily(),
+    DiffusionFamily(),
     SpeedFamily(),
     TrainingSpeedFamily(),
     ImageSpeedFamily(),

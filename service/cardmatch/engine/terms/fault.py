@@ -113,6 +113,13 @@ class FaultCode(StrEnum):
     LORA_WITHOUT_LORA_METHOD = "lora_without_lora_method"  # method
     SHARDING_ON_ONE_CARD = "sharding_on_one_card"  # sharding, card
     QUANTISED_WEIGHTS_NOT_TRAINABLE = "quantised_weights_not_trainable"  # weights, known: formats that are
+    # Making images. In brackets: params.
+    FRAMES_OF_IMAGE_MODEL = "frames_of_image_model"  # maximum
+    NO_DENOISER = "no_denoiser"  # no param: nothing in the pipeline makes pictures
+    ONE_GPU_A_COPY = "one_gpu_a_copy"  # workload, count: of GPUs, each of which runs a copy of its own
+    COMPONENT_UNKNOWN = "component_unknown"  # name: whose role does not show, known: those that do
+    # Encoding. In brackets: params.
+    TASK_OF_OTHER_MODEL = "task_of_other_model"  # task, model_kind: the model type
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,6 +44,9 @@ class NoticeCode(StrEnum):
     TRAINING_OFFLOAD = "training_offload"  # offloaded_bytes
     ALLOCATOR_SQUEEZED = "allocator_squeezed"  # budget_bytes
     EXPERTS_NOT_QUANTISED = "experts_not_quantised"  # format
+    COMPONENTS_OFFLOADED = "components_offloaded"  # offloaded_bytes
+    COMPONENTS_ASSUMED = "components_assumed"  # components: names of those whose facts are not of a configuration
+    ENCODER_LENGTH_BEYOND_MODEL = "encoder_length_beyond_model"  # sequence_tokens, limit_tokens
     # Why an engine did not start, by its log.
     LOG_CACHE_BELOW_LENGTH = "log_cache_below_length"  # needed_bytes for one request, available_bytes
     LOG_NO_ROOM_FOR_CACHE = "log_no_room_for_cache"  # no param: weights and activations take the whole budget

@@ -1,0 +1,1 @@
+"""Memory of making images and video, and of training what makes them."""

@@ -1,0 +1,178 @@
+"""From the peak of a job to the verdict on one placement, and everything that the answer says of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cardmatch.engine.memory.answer import Host
+from cardmatch.engine.memory.diffusion.answer import DiffusionPerGpu, DiffusionPhase, DiffusionPlacement, Makeable
+from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration, Factors
+from cardmatch.engine.memory.diffusion.curves import Curve, PhaseName, activations
+from cardmatch.engine.memory.diffusion.inverse import largest_batch, largest_size, most_frames
+from cardmatch.engine.memory.diffusion.job import DiffusionJob
+from cardmatch.engine.memory.diffusion.peak import Top, curves, peak
+from cardmatch.engine.memory.diffusion.workload import ComponentOffload
+from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.training.answer import Peaks
+from cardmatch.engine.memory.training.calibration import Spread
+from cardmatch.engine.memory.verdict import Load, Verdict, at_best, judge
+from cardmatch.engine.models.diffusion.component import Medium
+from cardmatch.engine.terms.band import Band, Basis, weakest
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+
+PROCESS = "process"
+
+
+class Tried(NamedTuple):
+    """A job with its phases, its peak and the bands of the three counters."""
+
+    job: DiffusionJob
+    curves: tuple[Curve, ...]
+    top: Top
+    allocated: Band
+    reserved: Band
+    process: Band
+    context: float
+
+
+def attempt(job: DiffusionJob, known: Factors, calibration: DiffusionCalibration) -> Tried:
+    """The peak of *job*, whatever card it runs on."""
+    found = curves(job, known)
+    top = peak(found, job.size, known)
+    basis = weakest(job.basis, Basis.CALIBRATED if job.inference else Basis.EXTRAPOLATED)
+    return Tried(
+        job,
+        found,
+        top,
+        band(top.allocated, calibration.allocated, basis),
+        band(top.reserved, calibration.reserved, basis),
+        band(top.process, calibration.reserved, basis),
+        known.context_bytes,
+    )
+
+
+def band(expected: float, spread: Spread, basis: Basis) -> Band:
+    """*expected* bytes with the spread of cases that the fit had not seen."""
+    return Band(
+        low_bytes=round(expected * min(1.0, spread.low_ratio)),
+        expected_bytes=round(expected),
+        high_bytes=round(expected * max(1.0, spread.high_ratio)),
+        basis=basis,
+    )
+
+
+class Judged(NamedTuple):
+    """A verdict with the process's memory once the allocator has given back what it must."""
+
+    verdict: Verdict
+    budget: int
+    expected: int
+    high: int
+    squeezed: bool
+    host: int
+
+
+def verdict(tried: Tried, placement: Placement) -> Judged:
+    """The band of the process against what CUDA sees, less what is occupied; offload is tight at best.
+
+    Where the least that the job can do with fits and only cached blocks do not, PyTorch frees them, once a picture or
+    step, and the process fills the card: whether it fits then hangs on the band of what is allocated.
+    """
+    budget = max(0, placement.device.memory_bytes - placement.occupied_bytes)
+    top = tried.top
+    squeezed = top.floor <= budget < top.process
+    expected = budget if squeezed else tried.process.expected_bytes
+    least_high = tried.allocated.high_bytes + round(tried.context)
+    high = max(expected, least_high if squeezed else tried.process.high_bytes)
+    found = judge(
+        Load(
+            pool=PROCESS,
+            budget_bytes=budget,
+            one_expected_bytes=expected,
+            one_high_bytes=high,
+            all_expected_bytes=expected,
+            all_high_bytes=high,
+        )
+    )
+    host = 0
+    if tried.job.offload is not ComponentOffload.NONE:
+        host = sum(part.bytes for part in tried.job.parts) * placement.count
+        found = at_best(found, Verdict.TIGHT)
+    if placement.host_ram_bytes is not None and host > placement.host_ram_bytes:
+        found = Verdict.DOES_NOT_FIT
+    return Judged(found, budget, expected, high, squeezed, host)
+
+
+def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
+    """Everything that the answer says about *placement*, ways to fit left out."""
+    judged = verdict(tried, placement)
+    total = Band(
+        low_bytes=min(judged.expected, tried.process.low_bytes),
+        expected_bytes=judged.expected,
+        high_bytes=judged.high,
+        basis=tried.process.basis,
+    )
+    return DiffusionPlacement(
+        card=placement.device.card,
+        count=placement.count,
+        layout=placement.layout,
+        mig=placement.device.mig,
+        verdict=judged.verdict,
+        bound_by=tried.top.curve.phase,
+        per_gpu=_per_gpu(tried.top, total),
+        peaks=Peaks(allocated=tried.allocated, reserved=tried.reserved, process=total),
+        phases=tuple([_phase(curve, tried.job) for curve in tried.curves]),
+        budget_bytes=judged.budget,
+        physical_bytes=placement.device.physical_bytes,
+        headroom_bytes=judged.budget - judged.expected,
+        host=Host(ram_bytes=judged.host),
+        largest=_makeable(tried, judged.budget),
+        notices=_notices(judged),
+    )
+
+
+def _makeable(tried: Tried, budget: int) -> Makeable:
+    size, room = tried.job.size, budget - tried.context
+    width, height = largest_size(tried.curves, room, size)
+    video = tried.job.pipeline.medium is Medium.VIDEO
+    return Makeable(
+        batch=largest_batch(tried.curves, room, size),
+        width_pixels=width,
+        height_pixels=height,
+        frames=most_frames(tried.curves, room, size) if video else None,
+    )
+
+
+def _per_gpu(top: Top, total: Band) -> DiffusionPerGpu:
+    weights = min(round(top.curve.resident), total.expected_bytes)
+    states = min(round(top.curve.states), total.expected_bytes - weights)
+    live = min(round(top.activations), total.expected_bytes - weights - states)
+    return DiffusionPerGpu(
+        weights_bytes=weights,
+        gradients_bytes=states,
+        activations_bytes=live,
+        overhead_bytes=total.expected_bytes - weights - states - live,
+        total=total,
+    )
+
+
+def _phase(curve: Curve, job: DiffusionJob) -> DiffusionPhase:
+    size = job.size
+    parts = (curve.resident, curve.states, activations(curve, size.batch, size.pixels, size.frames))
+    weights, gradients, live = (round(part) for part in parts)
+    return DiffusionPhase(
+        phase=PhaseName(curve.phase),
+        weights_bytes=weights,
+        gradients_bytes=gradients,
+        activations_bytes=live,
+        allocated_bytes=weights + gradients + live,
+    )
+
+
+def _notices(judged: Judged) -> tuple[Notice, ...]:
+    found = []
+    if judged.squeezed:
+        found.append(notice(NoticeCode.ALLOCATOR_SQUEEZED, Severity.CAUTION, budget_bytes=judged.budget))
+    if judged.host:
+        found.append(notice(NoticeCode.COMPONENTS_OFFLOADED, Severity.CAUTION, offloaded_bytes=judged.host))
+    return tuple(found)

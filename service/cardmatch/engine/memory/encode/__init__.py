@@ -1,0 +1,1 @@
+"""Memory of serving encoders: embeddings, rerankers and speech recognition."""
