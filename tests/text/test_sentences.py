@@ -30,7 +30,8 @@ CODES: dict[str, type[StrEnum]] = {
     "explain": Rule,
 }
 COUNTS = {
-    "age_days", "concurrency", "context_length", "copies", "count", "divisor", "expert", "experts", "failed",
+    "age_days", "batch", "beams", "frames", "height_pixels", "lora_rank", "width_pixels",
+    "concurrency", "context_length", "copies", "count", "divisor", "expert", "experts", "failed",
     "free_fraction", "gpu_layers", "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "growth",
     "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",
     "maximum", "mean_tokens_per_request", "micro_batch", "min_tokens_per_second_per_user",
@@ -41,11 +42,12 @@ COUNTS = {
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
-    "cheapest_by_hour", "cheapest_by_job", "comfortable", "country", "currency", "does_not_fit", "each", "field",
-    "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label", "low",
+    "cheapest_by_hour", "cheapest_by_job", "comfortable", "components", "country", "currency", "does_not_fit", "each",
+    "field", "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label", "low",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
-    "sharding", "source", "suggestions", "target", "targets", "tight", "valid_from", "valid_until", "value", "version",
+    "sharding", "source", "suggestions", "target", "targets", "task", "tight",
+    "valid_from", "valid_until", "value", "version",
 }  # fmt: skip
 CATEGORIES = {"zero", "one", "two", "few", "many", "other"}
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}

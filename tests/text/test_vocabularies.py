@@ -8,6 +8,8 @@ from typing import get_args
 import pytest
 
 from cardmatch.engine.hardware.choice import Link
+from cardmatch.engine.memory.diffusion.curves import PhaseName
+from cardmatch.engine.memory.diffusion.workload import ComponentOffload
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
 from cardmatch.engine.memory.training.workload import AttentionKernel, Method, Sharding
@@ -50,6 +52,8 @@ def test_words_are_the_same_vocabularies_in_every_language(language: Language) -
         ("attention", AttentionKernel),
         ("sharding", Sharding),
         ("method", Method),
+        ("component_offload", ComponentOffload),
+        ("phase", PhaseName),
     ],
 )
 def test_every_member_of_a_vocabulary_has_a_word(table: str, vocabulary: type[StrEnum]) -> None:

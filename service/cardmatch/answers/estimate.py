@@ -9,13 +9,18 @@ import msgspec
 from msgspec import Meta
 
 from cardmatch import __version__
+from cardmatch.answers.diffusion import DiffusionAnswer, diffusion_answer
+from cardmatch.answers.encode import EncodeAnswer, encode_answer
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
 from cardmatch.answers.model import ModelReference, Resolved, resolve_model
 from cardmatch.answers.pages import snapshot_of
+from cardmatch.answers.pipeline import resolve_pipeline
 from cardmatch.answers.placements import Cards, alternatives, resolve_placements
 from cardmatch.answers.training import Asked, TrainingAnswer, training_answer
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
+from cardmatch.engine.memory.diffusion.workload import Diffusion
+from cardmatch.engine.memory.encode.workload import Encode
 from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.logs.compare import LogReading
@@ -28,7 +33,7 @@ from cardmatch.text.language import Language
 from cardmatch.text.summary import Load, Subject, estimate_summary
 from cardmatch.text.words import all_assumed, asked, log_in_words, placement_in_words, reckoning_in_words, with_messages
 
-AnyWorkload = Inference | Training
+AnyWorkload = Inference | Training | Diffusion | Encode
 
 
 class EstimateRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,18 +67,23 @@ class Estimate(msgspec.Struct, tag="inference", tag_field="kind", frozen=True, k
     release: str
 
 
-AnyEstimate = Estimate | TrainingAnswer
+AnyEstimate = Estimate | TrainingAnswer | DiffusionAnswer | EncodeAnswer
 
 
 def estimate_vram(world: World, request: EstimateRequest, language: Language, today: dt.date) -> AnyEstimate:
     """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
     world = snapshot_of(world, request.catalogue_version, None)
-    model = resolve_model(world, request.model)
     workload = request.workload
+    others = alternatives(world) if request.ways_to_fit else ()
+    asked_on = Asked(request.cards, others, request.priced_on)
+    if isinstance(workload, Diffusion):
+        pipeline = resolve_pipeline(world, request.model)
+        return diffusion_answer(world, pipeline, workload, asked_on, language, today)
+    model = resolve_model(world, request.model, str(workload.__struct_config__.tag))
     if isinstance(workload, Training):
-        others = alternatives(world) if request.ways_to_fit else ()
-        asked_on = Asked(request.cards, others, request.priced_on)
         return training_answer(world, model, workload, asked_on, language, today)
+    if isinstance(workload, Encode):
+        return encode_answer(world, model, workload, asked_on, language, today)
     return _serving(world, request, workload, model, language, today)
 
 

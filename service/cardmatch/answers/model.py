@@ -11,6 +11,7 @@ from msgspec import Meta
 from cardmatch.answers.same_shape import same_shape_checkpoint
 from cardmatch.catalogue.guests import ModelWanted, is_hub_id
 from cardmatch.catalogue.names.models import Found, Match, resolve_model_name
+from cardmatch.catalogue.pipelines import named_pipeline
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.models.architecture import Architecture
@@ -19,7 +20,7 @@ from cardmatch.engine.models.consistency import check_architecture
 from cardmatch.engine.models.gguf.read import read_gguf
 from cardmatch.engine.models.model import read_model
 from cardmatch.engine.models.parameters import parameters
-from cardmatch.engine.terms.fault import Invalid
+from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Params, Severity
 
 
@@ -49,8 +50,21 @@ class ArchitectureModel(_Named, tag="architecture", frozen=True, kw_only=True, f
     architecture: Architecture
 
 
+ComponentName = Annotated[str, Meta(min_length=1, max_length=64, examples=["transformer"])]
+
+
+class DiffusionModel(_Named, tag="diffusion", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An image or video pipeline: of the catalogue, or by its components (`unet`, `transformer`, `text_encoder`, `vae`).
+
+    A component is its config.json as it is, or `{"parameters": N}`. With both, components replace the pipeline's.
+    """
+
+    pipeline: Annotated[str, Meta(min_length=1, max_length=200, examples=["black-forest-labs/FLUX.1-dev"])] | None = None
+    components: Annotated[dict[ComponentName, dict[str, Any]], Meta(max_length=16)] = {}
+
+
 ModelName = Annotated[str, Meta(min_length=1, max_length=200, examples=["meta-llama/Llama-3.1-8B-Instruct", "7B"])]
-ModelReference = ModelName | ConfigModel | GgufModel | ArchitectureModel
+ModelReference = ModelName | ConfigModel | GgufModel | ArchitectureModel | DiffusionModel
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,13 +81,20 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
 
 
-def resolve_model(world: World, reference: str | ConfigModel | GgufModel | ArchitectureModel) -> Resolved:
-    """The architecture and checkpoint that *reference* names.
+AnyReference = str | ConfigModel | GgufModel | ArchitectureModel | DiffusionModel
+
+
+def resolve_model(world: World, reference: AnyReference, workload: str = "inference") -> Resolved:
+    """The architecture and checkpoint that *reference* names; a pipeline is of the wrong kind for *workload*.
 
     Raises Invalid with pointers under /model, and ModelWanted for an id that only a hub may know.
     """
     try:
+        if isinstance(reference, DiffusionModel):
+            raise wrong_kind("diffusion", workload, "diffusion")
         if isinstance(reference, str):
+            if named_pipeline(world.pipelines, reference) is not None:
+                raise wrong_kind("diffusion", workload, "diffusion")
             return _named(world, reference)
         return _DESCRIBED[type(reference)](world, reference)
     except Invalid as wrong:
@@ -101,6 +122,11 @@ def _named(world: World, name: str) -> Resolved:
         assumptions=() if found.match in _SAID else (Assumption(pointer="/model", value=row.id),),
         notices=notices,
     )
+
+
+def wrong_kind(model_kind: str, workload: str, fitting: str) -> Invalid:
+    """A model of *model_kind* does not do *workload*, but *fitting*."""
+    return refusal(FaultCode.WRONG_KIND_OF_MODEL, "", model_kind=model_kind, workload=workload, fitting=fitting)
 
 
 _SAID = frozenset({Match.ID, Match.ALIAS})

@@ -10,10 +10,13 @@ from typing import Any
 
 import msgspec
 
-from cardmatch.answers.estimate import Estimate, EstimateRequest, estimate_vram
+from cardmatch.answers.diffusion import DiffusionAnswer
+from cardmatch.answers.encode import EncodeAnswer
+from cardmatch.answers.estimate import AnyEstimate, Estimate, EstimateRequest, estimate_vram
 from cardmatch.answers.misfit import fitted
+from cardmatch.catalogue.pipelines import named_pipeline
 from cardmatch.catalogue.world import bundled
-from cardmatch.cli import shorthand, training
+from cardmatch.cli import diffusion, encode, shorthand, training
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.verdict import Verdict
@@ -50,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tight,queues: count these as success too",
     )
     training.add_arguments(parser)
+    diffusion.add_arguments(parser)
+    encode.add_arguments(parser)
     parser.add_argument("--language", type=Language, choices=list(Language), help="en, es or zh (default: from LANG)")
     parser.add_argument("--json", action="store_true", help="print the answer of the API")
 
@@ -68,9 +73,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
-        print(_in_words(answer, language) if isinstance(answer, Estimate) else training.in_words(answer, language))
+        print(_told(answer, language))
     good = [placement.verdict in _GOOD | arguments.accept for placement in answer.placements]
     return 0 if (all(good) if arguments.card else any(good)) else DOES_NOT_FIT
+
+
+def _told(answer: AnyEstimate, language: Language) -> str:
+    if isinstance(answer, Estimate):
+        return _in_words(answer, language)
+    if isinstance(answer, DiffusionAnswer):
+        return diffusion.in_words(answer, language)
+    return encode.in_words(answer, language) if isinstance(answer, EncodeAnswer) else training.in_words(answer, language)
 
 
 def _verdicts(text: str) -> frozenset[Verdict]:
@@ -88,8 +101,17 @@ def _serving(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _workload(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The kind that the options say, else the model's own: a pipeline paints."""
+    if arguments.encode is not None:
+        return encode.workload(arguments)
+    if arguments.image or arguments.frames or named_pipeline(bundled().pipelines, arguments.model) is not None:
+        return diffusion.workload(arguments)
+    return _serving(arguments) if arguments.train is None else training.workload(arguments)
+
+
 def _body(arguments: argparse.Namespace) -> dict[str, Any]:
-    workload = _serving(arguments) if arguments.train is None else training.workload(arguments)
+    workload = _workload(arguments)
     body: dict[str, Any] = {
         "model": _model(arguments.model),
         "workload": {name: value for name, value in workload.items() if value is not None},

@@ -11,7 +11,7 @@ from cardmatch.cli.output import table
 from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.memory.training.frameworks import Framework
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
-from cardmatch.engine.memory.training.workload import Checkpointing, Method, Offload, Sharding
+from cardmatch.engine.memory.training.workload import Checkpointing, Method, Sharding
 from cardmatch.text.language import Language
 from cardmatch.text.numerals import numerals
 from cardmatch.text.sentences import word
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--fused-loss", action="store_true", default=None, help="loss fused with the output head")
     group.add_argument("--packing", action="store_true", default=None, help="every sequence is full")
     group.add_argument("--sharding", choices=list(Sharding), help="how several GPUs share the states")
-    group.add_argument("--offload", type=_offloads, metavar="PARTS", help="optimizer,parameters,activations")
+    group.add_argument("--offload", type=_names, metavar="PARTS", help="optimizer,parameters,activations (diffusion: model, group, sequential)")
 
 
 def workload(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -107,6 +107,3 @@ def _label(placement: TrainingPlacement) -> str:
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
-
-def _offloads(text: str) -> list[Offload]:
-    return [Offload(name) for name in _names(text)]

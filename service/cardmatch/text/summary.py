@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Need, PlacementEstimate
+from cardmatch.engine.memory.diffusion.answer import DiffusionEstimate, DiffusionPlacement
+from cardmatch.engine.memory.encode.answer import EncodeEstimate, EncodePlacement
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingPlacement
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.text.language import Language
@@ -26,7 +28,7 @@ class Subject(NamedTuple):
     is_size: bool = False
 
 
-Judged = PlacementEstimate | TrainingPlacement
+Judged = PlacementEstimate | TrainingPlacement | DiffusionPlacement | EncodePlacement
 
 
 class Load(NamedTuple):
@@ -64,6 +66,49 @@ def training_summary(
     if subject.name is not None:
         params["model"] = subject.name
     code = "need_unnamed_training" if subject.name is None else "need_training"
+    said = say("summaries", code, params, language)
+    return join_sentences([said, *_judged(figures.placements, cards, language)], language)
+
+
+def diffusion_summary(
+    subject: Subject, task: str, figures: DiffusionEstimate, cards: Mapping[str, str], language: Language
+) -> str:
+    """The summary of a diffusion estimate; *cards* gives the name of each catalogue id."""
+    need = figures.need
+    params: dict[str, Value] = {
+        "method": task,
+        "batch": figures.batch,
+        "width_pixels": figures.width_pixels,
+        "height_pixels": figures.height_pixels,
+        "frames": figures.frames,
+        "weights_bytes": need.weights_bytes,
+        "activations_bytes": need.activations_bytes,
+        "states_bytes": need.gradients_bytes + need.optimizer_bytes,
+    }
+    if subject.name is not None:
+        params["model"] = subject.name
+    what = "tuning" if task != "inference" else "images" if figures.frames == 1 else "videos"
+    code = f"need_{what}" if subject.name is not None else f"need_unnamed_{what}"
+    said = say("summaries", code, params, language)
+    return join_sentences([said, *_judged(figures.placements, cards, language)], language)
+
+
+def encode_summary(
+    subject: Subject, task: str, figures: EncodeEstimate, cards: Mapping[str, str], language: Language
+) -> str:
+    """The summary of an encoding estimate; *cards* gives the name of each catalogue id."""
+    need = figures.need
+    params: dict[str, Value] = {
+        "batch": figures.batch,
+        "sequence_tokens": figures.sequence_tokens,
+        "weights_bytes": need.weights_bytes,
+        "activations_bytes": need.activations_bytes,
+        "kv_cache_bytes": need.kv_cache_bytes,
+    }
+    if subject.name is not None:
+        params["model"] = subject.name
+    what = "speech" if task == "speech" else "encode"
+    code = f"need_{what}" if subject.name is not None else f"need_unnamed_{what}"
     said = say("summaries", code, params, language)
     return join_sentences([said, *_judged(figures.placements, cards, language)], language)
 

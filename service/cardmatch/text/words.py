@@ -10,6 +10,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
+from cardmatch.engine.memory.diffusion.answer import DiffusionPlacement
+from cardmatch.engine.memory.encode.answer import EncodePlacement
 from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.training.answer import TrainingPlacement
@@ -71,7 +73,7 @@ def asked(question: Question, language: Language) -> Question:
     return replace(question, message=say("questions", question.code, {}, language))
 
 
-AnyPlacement = TypeVar("AnyPlacement", PlacementEstimate, TrainingPlacement)
+AnyPlacement = TypeVar("AnyPlacement", PlacementEstimate, TrainingPlacement, DiffusionPlacement, EncodePlacement)
 
 
 def placement_in_words(placement: AnyPlacement, cards: Mapping[str, str], language: Language) -> AnyPlacement:

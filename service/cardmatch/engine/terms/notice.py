@@ -147,6 +147,8 @@ class QuestionCode(StrEnum):
     SEQUENCE_TOKENS = "sequence_tokens"
     MICRO_BATCH = "micro_batch"
     FRAMEWORK = "framework"
+    PICTURE_SIZE = "picture_size"
+    BATCH = "batch"
     BILLING_INCREMENT_SECONDS = "billing_increment_seconds"
     EGRESS_USD_PER_GB = "egress_usd_per_gb"
 

@@ -40,14 +40,19 @@ def attempt(job: DiffusionJob, known: Factors, calibration: DiffusionCalibration
     found = curves(job, known)
     top = peak(found, job.size, known)
     basis = weakest(job.basis, Basis.CALIBRATED if job.inference else Basis.EXTRAPOLATED)
-    return Tried(
-        job,
-        found,
-        top,
-        band(top.allocated, calibration.allocated, basis),
-        band(top.reserved, calibration.reserved, basis),
-        band(top.process, calibration.reserved, basis),
-        known.context_bytes,
+    allocated = band(top.allocated, calibration.allocated, basis)
+    reserved = _at_least(band(top.reserved, calibration.reserved, basis), allocated, 0)
+    process = _at_least(band(top.process, calibration.reserved, basis), allocated, round(known.context_bytes))
+    return Tried(job, found, top, allocated, reserved, process, known.context_bytes)
+
+
+def _at_least(outer: Band, inner: Band, more: int) -> Band:
+    """*outer*, which holds *inner* and *more* besides, so its ends are no nearer."""
+    return Band(
+        low_bytes=outer.low_bytes,
+        expected_bytes=outer.expected_bytes,
+        high_bytes=max(outer.high_bytes, inner.high_bytes + more),
+        basis=outer.basis,
     )
 
 
@@ -76,12 +81,12 @@ def verdict(tried: Tried, placement: Placement) -> Judged:
     """The band of the process against what CUDA sees, less what is occupied; offload is tight at best.
 
     Where the least that the job can do with fits and only cached blocks do not, PyTorch frees them, once a picture or
-    step, and the process fills the card: whether it fits then hangs on the band of what is allocated.
+    step: whether it fits then hangs on what is allocated, and its band.
     """
     budget = max(0, placement.device.memory_bytes - placement.occupied_bytes)
     top = tried.top
     squeezed = top.floor <= budget < top.process
-    expected = budget if squeezed else tried.process.expected_bytes
+    expected = round(top.floor) if squeezed else tried.process.expected_bytes
     least_high = tried.allocated.high_bytes + round(tried.context)
     high = max(expected, least_high if squeezed else tried.process.high_bytes)
     found = judge(

@@ -1,0 +1,110 @@
+"""Pictures on the command line: `cardmatch estimate sdxl --image 1024x1024`, its options and its table."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+from cardmatch.answers.diffusion import DiffusionAnswer
+from cardmatch.cli import shorthand
+from cardmatch.cli.output import table
+from cardmatch.engine.memory.diffusion.answer import DiffusionPlacement
+from cardmatch.engine.models.diffusion.component import Medium
+from cardmatch.text.language import Language
+from cardmatch.text.numerals import Numerals, numerals
+from cardmatch.text.sentences import word
+
+_COLUMNS = ("cards", "verdict", "peaks_in", "weights", "activations", "overhead", "budget", "max_batch", "max_size")
+_SIDES = re.compile(r"(\d{1,5})\s*[x×X]\s*(\d{1,5})", re.ASCII)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is made, or with --train what the denoiser is tuned on."""
+    group = parser.add_argument_group("images and video", "for pipelines such as sdxl, flux, wan; with --train, tuning")
+    group.add_argument("--image", type=sides, metavar="WxH", help="pixels of a picture, such as 1024x1024")
+    group.add_argument("--frames", type=shorthand.count, metavar="N", help="frames of a video")
+    group.add_argument("--batch", type=shorthand.count, metavar="N", help="pictures (or texts to encode) at once")
+    group.add_argument("--format", action="append", type=_format, metavar="COMPONENT=FORMAT", help="transformer=nf4")
+    group.add_argument("--vae-tiling", action="store_true", help="decode tile by tile")
+    group.add_argument("--vae-slicing", action="store_true", help="decode one picture at a time")
+    group.add_argument("--no-guidance", action="store_true", help="no classifier-free guidance")
+
+
+def workload(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The workload of POST /estimate-vram that the options describe."""
+    width, height = arguments.image or (None, None)
+    offload = arguments.offload[0] if arguments.offload and len(arguments.offload) == 1 else arguments.offload
+    checkpointing = None if arguments.checkpointing is None else arguments.checkpointing != "none"
+    return {
+        "kind": "diffusion",
+        "task": arguments.train,
+        "width_pixels": width,
+        "height_pixels": height,
+        "frames": arguments.frames,
+        "batch": arguments.batch,
+        "formats": dict(arguments.format) if arguments.format else None,
+        "vae_tiling": arguments.vae_tiling or None,
+        "vae_slicing": arguments.vae_slicing or None,
+        "guidance": False if arguments.no_guidance else None,
+        "precision": arguments.precision,
+        "optimizer": arguments.optimizer,
+        "lora_rank": arguments.rank,
+        "gradient_checkpointing": checkpointing,
+        "offload": offload,
+        # Options of other workloads are passed on, so that they are refused as a request would be.
+        "context_tokens": arguments.context,
+        "concurrency": arguments.concurrency,
+        "sequence_tokens": arguments.sequence,
+        "micro_batch": arguments.micro_batch,
+        "weights": arguments.weights,
+        "kv_cache": arguments.kv_cache,
+    }
+
+
+def in_words(answer: DiffusionAnswer, language: Language) -> str:
+    """The summary, a table of the placements, and the ways to fit."""
+    numbers, video = numerals(language), answer.model.medium is Medium.VIDEO
+    heads = [word("column", column, language) for column in (*_COLUMNS, *(("max_frames",) if video else ()))]
+    rows = [_row(placement, numbers, language, video=video) for placement in answer.placements]
+    ways = [f"  {_label(placement)}: {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
+    notices = [notice.message for notice in answer.notices]
+    return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])
+
+
+def _row(placement: DiffusionPlacement, numbers: Numerals, language: Language, *, video: bool) -> tuple[str, ...]:
+    on, most = placement.per_gpu, placement.largest
+    figures = (
+        on.weights_bytes + on.gradients_bytes,
+        on.activations_bytes,
+        on.overhead_bytes,
+        placement.budget_bytes,
+    )
+    return (
+        _label(placement),
+        word("verdict", placement.verdict, language),
+        word("phase", placement.bound_by, language),
+        *(numbers.gib(size) for size in figures),
+        numbers.integer(most.batch),
+        f"{most.width_pixels}×{most.height_pixels}",
+        *((numbers.integer(most.frames or 0),) if video else ()),
+    )
+
+
+def _label(placement: DiffusionPlacement) -> str:
+    return f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}"
+
+
+def sides(text: str) -> tuple[int, int]:
+    """Width and height. Raises argparse.ArgumentTypeError."""
+    found = _SIDES.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, such as 1024x1024")
+    return int(found[1]), int(found[2])
+
+
+def _format(text: str) -> tuple[str, str]:
+    name, equals, kind = text.partition("=")
+    if not (name and equals and kind):
+        raise argparse.ArgumentTypeError(f"{text!r} is not COMPONENT=FORMAT, such as transformer=nf4")
+    return name.strip(), kind.strip()
