@@ -40,9 +40,9 @@ def test_a_request_is_answered_as_printed(service: Door, path: str, body: str, s
 COMMANDS = _COMMAND.findall(README)
 
 
-def test_there_are_two_estimates_on_the_command_line() -> None:
-    """One of serving, one of training."""
-    assert len(COMMANDS) == 2
+def test_there_are_three_estimates_on_the_command_line() -> None:
+    """One of serving, one of training, one of images."""
+    assert len(COMMANDS) == 3
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,11 @@ def test_there_are_two_estimates_on_the_command_line() -> None:
     [
         pytest.param(COMMANDS[0], 1, "24.24 GiB", id="serving"),
         pytest.param(COMMANDS[1], 0, "15.11 GiB", id="training"),
+        pytest.param(COMMANDS[2], 0, "fits comfortably", id="images"),
     ],
 )
 def test_the_command_runs(line: str, status: int, figure: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """13B in 16 bits does not fit a 4090 when served, so that ends with 1; LoRA of 8B fits it."""
+    """13B in 16 bits does not fit a 4090 when served, so that ends with 1; LoRA of 8B fits it, and so does SDXL."""
     arguments = [part.strip('"') for part in re.findall(r'"[^"]+"|\S+', line)]
     assert main(arguments) == status
     assert figure in capsys.readouterr().out

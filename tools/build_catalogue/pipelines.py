@@ -13,7 +13,8 @@ from cardmatch.engine.models.diffusion.component import Autoencoder, Guidance, M
 from cardmatch.engine.models.diffusion.read import read_component
 from cardmatch.engine.terms.band import Basis
 from tools.build_catalogue.files import one_row_a_line, read_json, read_lines
-from tools.build_catalogue.pipeline_facts import PIPELINES, Made, Stated
+from tools.build_catalogue.pipeline_facts import PIPELINES, Made
+from tools.build_catalogue.pipeline_parts import Stated
 
 AS_OF = "2026-11-30"
 _DATA = pathlib.Path(__file__).resolve().parents[2] / "service" / "cardmatch" / "catalogue" / "data"

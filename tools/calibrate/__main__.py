@@ -19,9 +19,9 @@ from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from tests.truth.cases import COMMITTED, Skipped
-from tests.truth.families.image_speed import ImageSpeedFamily
 from tests.truth.families.diffusion import DiffusionFamily
 from tests.truth.families.diffusion_request import Prepared as DiffusionRow
+from tests.truth.families.image_speed import ImageSpeedFamily
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.speed import SpeedFamily
@@ -32,10 +32,10 @@ from tests.truth.families.transformers import TransformersFamily
 from tests.truth.frame import Family
 from tests.truth.scoring import cases_of
 from tests.truth.world import TruthWorld
+from tools.calibrate.diffusion import calibrate as calibrate_diffusion
 from tools.calibrate.images import with_images
 from tools.calibrate.speed import calibrate as calibrate_speed
 from tools.calibrate.speed import written as speed_written
-from tools.calibrate.diffusion import calibrate as calibrate_diffusion
 from tools.calibrate.training import calibrate as calibrate_training
 from tools.calibrate.training import written as training_written
 from tools.calibrate.training_speed import with_training

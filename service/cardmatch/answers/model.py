@@ -54,12 +54,14 @@ ComponentName = Annotated[str, Meta(min_length=1, max_length=64, examples=["tran
 
 
 class DiffusionModel(_Named, tag="diffusion", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An image or video pipeline: of the catalogue, or by its components (`unet`, `transformer`, `text_encoder`, `vae`).
+    """A pipeline: of the catalogue, or by its components (`unet` or `transformer`, `text_encoder`, `vae`).
 
     A component is its config.json as it is, or `{"parameters": N}`. With both, components replace the pipeline's.
     """
 
-    pipeline: Annotated[str, Meta(min_length=1, max_length=200, examples=["black-forest-labs/FLUX.1-dev"])] | None = None
+    pipeline: Annotated[str, Meta(min_length=1, max_length=200, examples=["black-forest-labs/FLUX.1-dev"])] | None = (
+        None
+    )
     components: Annotated[dict[ComponentName, dict[str, Any]], Meta(max_length=16)] = {}
 
 

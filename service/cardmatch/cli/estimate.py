@@ -83,7 +83,9 @@ def _told(answer: AnyEstimate, language: Language) -> str:
         return _in_words(answer, language)
     if isinstance(answer, DiffusionAnswer):
         return diffusion.in_words(answer, language)
-    return encode.in_words(answer, language) if isinstance(answer, EncodeAnswer) else training.in_words(answer, language)
+    return (
+        encode.in_words(answer, language) if isinstance(answer, EncodeAnswer) else training.in_words(answer, language)
+    )
 
 
 def _verdicts(text: str) -> frozenset[Verdict]:

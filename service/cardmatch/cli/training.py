@@ -38,7 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--fused-loss", action="store_true", default=None, help="loss fused with the output head")
     group.add_argument("--packing", action="store_true", default=None, help="every sequence is full")
     group.add_argument("--sharding", choices=list(Sharding), help="how several GPUs share the states")
-    group.add_argument("--offload", type=_names, metavar="PARTS", help="optimizer,parameters,activations (diffusion: model, group, sequential)")
+    group.add_argument(
+        "--offload",
+        type=_names,
+        metavar="PARTS",
+        help="optimizer,parameters,activations (diffusion: model, group, sequential)",
+    )
 
 
 def workload(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -106,4 +111,3 @@ def _label(placement: TrainingPlacement) -> str:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
-

@@ -24,8 +24,8 @@ OPERATIONS = (
         description=(
             "The GPU memory that a model and a workload need, part by part, and what becomes of it on each card: "
             "the verdict, the longest context and the most requests at a time (training: the longest sequence and the "
-            "largest micro-batch; images: the largest batch, picture and number of frames; encoders: the largest batch) "
-            "that fit, and the ways to make it fit. The answer's `kind` is the workload's. "
+            "largest micro-batch; images: the largest batch, picture and number of frames) that fit, "
+            "and the ways to make it fit. The answer's `kind` is the workload's. "
             "Only `model` is required; every default that was filled in is listed in `assumptions`."
         ),
         takes=EstimateRequest,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.truth.families.image_speed import ImageSpeedFamily
 from tests.truth.families.diffusion import DiffusionFamily
+from tests.truth.families.image_speed import ImageSpeedFamily
 from tests.truth.families.llamacpp import LlamaCppFamily
 from tests.truth.families.serving import ServingFamily
 from tests.truth.families.speed import SpeedFamily

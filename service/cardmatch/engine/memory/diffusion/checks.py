@@ -71,7 +71,9 @@ def _training(workload: Diffusion) -> Iterator[Fault]:
         names.append("guidance")
     if workload.task is Task.FULL and workload.lora_rank is not None:
         yield Fault(
-            code=FaultCode.LORA_WITHOUT_LORA_METHOD, pointer="/workload/lora_rank", params={"method": workload.task.value}
+            code=FaultCode.LORA_WITHOUT_LORA_METHOD,
+            pointer="/workload/lora_rank",
+            params={"method": workload.task.value},
         )
     for name in names:
         yield Fault(code=FaultCode.CONFLICTS_WITH, pointer=f"/workload/{name}", params={"field": "/workload/task"})

@@ -71,9 +71,7 @@ def _first(shared: Trials, sort: Iterator[Fields], placement: Placement) -> WayT
         judged = verdict(tried, placement)
         if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in fields):
             changes = tuple([each for name, value in fields.items() for each in _changes(shared, name, value)])
-            return WayToFit(
-                changes=changes, verdict=judged.verdict, headroom_bytes=judged.budget - judged.expected
-            )
+            return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=judged.budget - judged.expected)
     return None
 
 

@@ -136,8 +136,6 @@ def _cache(architecture: Architecture, beams: int) -> int:
     return found * beams * _BYTES
 
 
-
-
 def _assumptions(workload: Encode, batch: int, tokens: int, beams: int) -> tuple[Assumption, ...]:
     filled: dict[str, Scalar] = {"batch": batch}
     if workload.task is EncodeTask.SPEECH:
