@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
 
-.PHONY: help install serve test lint openapi docs bench truth calibrate image lock
+.PHONY: help install serve test lint openapi docs bench truth calibrate audit image lock
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -45,6 +45,10 @@ truth: ## Score predictions against measured cases, every source left out of its
 calibrate: ## Fit the constants of catalogue/data/calibration from the truth cases
 	@$(BOOTSTRAP) runtime
 	@exec $(BIN)/python -m tools.calibrate $(ARGS)
+
+audit: ## Ask about known vulnerabilities of what is pinned; says so where no advisories can be reached
+	@$(BOOTSTRAP) dev
+	@exec $(BIN)/python tools/audit.py
 
 image: ## Build the container image and try it; needs docker or podman
 	@$(BOOTSTRAP) runtime
