@@ -22,7 +22,9 @@ from cardmatch.engine.advice.describe import Named
 from cardmatch.engine.advice.paced import paces_of
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.advice.recommend import Shelf, Subject, recommend
+from cardmatch.engine.advice.training import recommend_training
 from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.engine.terms.notice import Assumption, Notice, Question
@@ -35,7 +37,7 @@ class RecommendRequest(Wanted, frozen=True, kw_only=True, forbid_unknown_fields=
     """A model, a workload, and what is wanted of the machine that runs it."""
 
     model: ModelReference
-    workload: Inference = Inference()
+    workload: Inference | Training = Inference()
     language: Language | None = None
     priced_on: dt.date | None = None
     catalogue_version: CatalogueVersion | None = None
@@ -66,16 +68,16 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
     world = snapshot_of(world, request.catalogue_version, None)
     model = resolve_model(world, request.model)
     priced_on = request.priced_on or today
-    figures = recommend(
-        _subject(request, model),
-        request.workload,
-        named(world, request),
-        shelf(world),
-        world.calibration.serving,
-        presets(),
-        priced_on=priced_on,
-        paces=paces_of(world.calibration.speed, exact_model=model.size is None),
-    )
+    paces = paces_of(world.calibration.speed, exact_model=model.size is None)
+    subject, wanted, workload = _subject(request, model), named(world, request), request.workload
+    if isinstance(workload, Training):
+        training, sold = world.calibration.training, shelf(world)
+        figures = recommend_training(
+            subject, workload, wanted, sold, training, presets(), priced_on=priced_on, paces=paces
+        )
+    else:
+        serving, sold = world.calibration.serving, shelf(world)
+        figures = recommend(subject, workload, wanted, sold, serving, presets(), priced_on=priced_on, paces=paces)
     return _in_words(world, request, model, figures, language, priced_on)
 
 

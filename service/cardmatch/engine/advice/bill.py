@@ -83,18 +83,13 @@ def throughput_of(choice: Choice, demand: Demand) -> Throughput | None:
     )
 
 
-def question_of(
-    choice: Choice, label: str, demand: Demand, model: str | dict[str, Any], workload: dict[str, Any], hours: int
-) -> CostQuestion:
-    """The question to post to /cost."""
+def option_of(choice: Choice, label: str, model: str | dict[str, Any], workload: dict[str, Any]) -> Option:
+    """The option to post to /cost, its speed to be predicted."""
     lot = choice.lot
+    price: CallerPrice | OfferPrice = OfferPrice(offer=lot.offer.id)
     if lot.own:
-        price: CallerPrice | OfferPrice = CallerPrice(
-            usd_per_hour=lot.usd_per_hour, gpus_per_instance=lot.offer.gpu_count
-        )
-    else:
-        price = OfferPrice(offer=lot.offer.id)
-    option = Option(
+        price = CallerPrice(usd_per_hour=lot.usd_per_hour, gpus_per_instance=lot.offer.gpu_count)
+    return Option(
         label=label,
         card=choice.tried.form.card.id,
         count=gpus_of(choice),
@@ -102,7 +97,13 @@ def question_of(
         throughput=Predicted(model=model, workload=workload),
         rent=Rent.SPOT if lot.spot else Rent.ON_DEMAND,
     )
-    return CostQuestion(options=(option,), work=work_of(demand, hours))
+
+
+def question_of(
+    choice: Choice, label: str, demand: Demand, model: str | dict[str, Any], workload: dict[str, Any], hours: int
+) -> CostQuestion:
+    """The question to post to /cost."""
+    return CostQuestion(options=(option_of(choice, label, model, workload),), work=work_of(demand, hours))
 
 
 def priced(question: CostQuestion, throughput: Throughput, ledger: Ledger) -> OptionCost:

@@ -168,7 +168,7 @@ def forms_of(
         for gpus, layout in spread.items():
             held = holding(lots, card, gpus, mig, wanted) if mig is None or gpus == 1 else ()
             if held and not _beyond(gpus, wanted):
-                link = _link(held, card) if gpus > 1 else None
+                link = link_of(held, card) if gpus > 1 else None
                 found += [Form(card, device, gpus, layout, name, mig, copies, link, held) for name in formats]
     return found
 
@@ -178,8 +178,8 @@ def _beyond(gpus: int, wanted: Wanted) -> bool:
     return most is not None and gpus > most
 
 
-def _link(lots: tuple[Lot, ...], card: Card) -> Link | None:
-    """NVSwitch or bridge where every machine has it, PCIe where one has not."""
+def link_of(lots: tuple[Lot, ...], card: Card) -> Link | None:
+    """What joins cards in every machine of *lots*: NVSwitch or a bridge, PCIe where one machine has neither."""
     if card.nvlink is None or card.nvlink.kind is not LinkKind.NVLINK:
         return None
     if not all(linked(lot, card) for lot in lots):

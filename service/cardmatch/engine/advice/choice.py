@@ -84,7 +84,7 @@ def choices(
             if broken.field == "stock":
                 continue
         else:
-            axes = _axes(found, lot, size, usd, total, demand, objective, presets)
+            axes = _axes(found, cache, lot, size, usd, total, demand, objective, presets)
             yield Choice(found, cache, lot, machines, min(room, size.copies), usd, total, axes)
         if lot.stock is None:
             sizes.add(gpus)
@@ -113,6 +113,7 @@ def _total(usd_per_hour: float, size: Sized, demand: Demand) -> float | None:
 
 def _axes(
     found: Tried,
+    cache: KvFormat,
     lot: Lot,
     size: Sized,
     usd: float,
@@ -130,7 +131,7 @@ def _axes(
         usd_per_hour=usd,
         seconds=seconds,
         slowness=-capacity,
-        loss_percent=_loss(found, presets) + (0.5 if found.job.kv_cache is KvFormat.FP8_E4M3 else 0.0),
+        loss_percent=_loss(found, presets) + (0.5 if cache is KvFormat.FP8_E4M3 else 0.0),
         doubt=int(lot.offer.price_kind is not PriceKind.LIST),
     )
 

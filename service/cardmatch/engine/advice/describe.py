@@ -40,6 +40,7 @@ class Named(NamedTuple):
 def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: Ledger) -> RecommendedOption:
     """*choice* as the option at *rank*, without reasons and cautions."""
     found = choice.tried
+    job = found.job or shared.job
     form, size = found.form, found.size or Sized(1, 1.0, None, None, 1)
     placed, _ = estimate(shared, found)
     label = f"{rank}: {form.card.id} × {gpus_of(choice)}, {choice.lot.offer.provider}"[:LABEL_LENGTH]
@@ -61,8 +62,8 @@ def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: L
         instances_per_machine=choice.copies_per_machine,
         machines=choice.machines,
         unused_gpus=choice.machines * choice.lot.offer.gpu_count - gpus_of(choice),
-        weights=found.job.checkpoint.format,
-        kv_cache=cache_name(found.job.kv_cache),
+        weights=job.checkpoint.format,
+        kv_cache=cache_name(job.kv_cache),
         verdict=placed.verdict,
         bound_by=placed.bound_by,
         per_gpu=placed.per_gpu,
@@ -77,8 +78,8 @@ def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: L
         usd_per_instance_per_month=month / shared.demand.tenants,
         cost=bill,
         cost_request=question,
-        command=command(model.command_name, shared.engine, found.job, found.placement.layout, form.weights, batch),
-        requires=_requires(choice, placed, found.job.sums.total),
+        command=command(model.command_name, shared.engine, job, found.placement.layout, form.weights, batch),
+        requires=_requires(choice, placed, job.sums.total),
         reasons=(),
         cautions=(),
     )
@@ -111,7 +112,7 @@ def cache_name(cache: KvCache) -> str:
 
 def _workload(shared: Trying, choice: Choice) -> dict[str, Any]:
     """The workload in the option's formats, with the requests that all copies hold at once where they do their most."""
-    job, size = choice.tried.job, choice.tried.size or Sized(1, 1.0, None, None, 1)
+    job, size = choice.tried.job or shared.job, choice.tried.size or Sized(1, 1.0, None, None, 1)
     at_once = math.ceil(size.batch) if shared.demand.concurrency is not None else size.most_at_once
     found: dict[str, Any] = {
         "kind": "inference",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cardmatch.engine.advice.answer import NotChosen
 from cardmatch.engine.advice.choice import Broken, Choice
+from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market, Rejected
 from cardmatch.engine.advice.pace import Served
 from cardmatch.engine.advice.question import Wanted
@@ -25,7 +26,7 @@ from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, 
 class Judge(NamedTuple):
     """What the reasons speak of: the request, the market, and the best option, if any."""
 
-    shared: Trying
+    shared: Trying | None
     wanted: Wanted
     market: Market
     providers: Mapping[str, Provider]
@@ -36,6 +37,7 @@ class Judge(NamedTuple):
 
 
 _INFO = Severity.INFO
+_POINTERS = {"stock": "/offers", "deadline_hours": "/job/deadline_hours"}
 
 
 def not_chosen(
@@ -136,7 +138,7 @@ def _dearer(judge: Judge, card: str, fate: Fate) -> NotChosen:
 
 def _over(card: str, broken: Broken) -> NotChosen:
     reason = notice(NoticeCode.OPTION_BREAKS_LIMIT, _INFO, card=card, field=broken.field, value=broken.value)
-    pointer = "/offers" if broken.field == "stock" else f"/constraints/{broken.field}"
+    pointer = _POINTERS.get(broken.field, f"/constraints/{broken.field}")
     return NotChosen(
         card=card, reason=reason, change=Change(pointer=pointer, value=math.ceil(broken.value * 100) / 100)
     )
@@ -159,15 +161,17 @@ def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
 
 def _slow(judge: Judge, card: str, found: Tried) -> NotChosen:
     """Which limit one request alone does not meet, and what it would have to be."""
-    curve = curve_of(judge.shared, found.job, found.form, found.placement)
     reason: Notice = notice(NoticeCode.CARD_TOO_SLOW, _INFO, card=card)
-    if curve is None:
+    curve = None
+    if judge.shared is not None and found.job is not None:
+        curve = curve_of(judge.shared, found.job, found.form, found.placement)
+    if judge.shared is None or curve is None:
         return NotChosen(card=card, reason=reason, change=None)
-    return NotChosen(card=card, reason=reason, change=_slower(judge, curve(1)))
+    return NotChosen(card=card, reason=reason, change=_slower(judge.shared.demand, curve(1)))
 
 
-def _slower(judge: Judge, alone: Served) -> Change:
-    demand = judge.shared.demand
+def _slower(demand: Demand, alone: Served) -> Change:
+    """The limit that *alone* does not meet, at what it would meet."""
     if demand.tpot_seconds is not None and alone.tpot_seconds > demand.tpot_seconds:
         return Change(pointer="/load/min_tokens_per_second_per_user", value=round(1 / alone.tpot_seconds, 2))
     if demand.ttft_seconds is not None and alone.ttft_seconds > demand.ttft_seconds:

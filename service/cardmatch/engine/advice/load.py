@@ -52,12 +52,24 @@ def demanded(workload: Inference, wanted: Wanted, presets: Presets, limit_tokens
     """What *wanted* asks of a model that reads at most *limit_tokens*. Raises Invalid with pointers into it."""
     assumed: dict[str, Scalar] = {}
     load = wanted.load
+    _check_job(wanted.job)
     if load is not None:
         _check(load, workload, wanted.job)
     demand = _demand(load, wanted, workload, presets, limit_tokens, assumed)
     workload = _with_lengths(workload, demand, given=load is not None)
     notes = tuple(Assumption(pointer=pointer, value=value) for pointer, value in assumed.items())
     return Asked(workload, demand, notes)
+
+
+def _check_job(job: JobOfWork | None) -> None:
+    """What is served is items; training and pictures have workloads of their own."""
+    if job is None:
+        return
+    for field in ("train_tokens", "examples", "images"):
+        if getattr(job, field) is not None:
+            raise refusal(FaultCode.CONFLICTS_WITH, f"/job/{field}", field="workload")
+    if job.items is None:
+        raise refusal(FaultCode.NEEDS_FIELD, "/job", field="items")
 
 
 def _check(load: Load, workload: Inference, job: JobOfWork | None) -> None:

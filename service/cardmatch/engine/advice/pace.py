@@ -15,8 +15,7 @@ from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
-from cardmatch.engine.memory.training.workload import Training
-from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.terms.band import Basis
 
 
@@ -56,7 +55,7 @@ Curve = Callable[[float], Served]
 ServingPace = Callable[[ServingJob, AnyEngine, Card, Placement, int, int], Curve | None]
 """Job, engine, card, placement of one copy, prompt and output tokens; None where nothing is known of the pair."""
 
-TrainingPace = Callable[[Architecture, Training, Card, Placement], Trained | None]
+TrainingPace = Callable[[TrainingJob, Card, Placement], Trained | None]
 
 
 class Paces(msgspec.Struct, frozen=True):

@@ -112,14 +112,14 @@ def _answered(
 ) -> Recommended:
     shared, wanted = bench.shared, bench.wanted
     options = tuple(_option(bench, subject, choice, rank, found) for rank, choice in enumerate(found.options, 1))
-    left_out, nearest = _left_out(bench, found)
+    rows, nearest = left_out(found, _judge(bench, found))
     freely = _freely(bench) if wanted.constraints.cards and options else None
     ground = Ground(options, found.options, freely, wanted, shared.demand, shared.presets)
     return Recommended(
         options=options,
-        not_chosen=left_out,
-        unpriced_matches=_possible(bench.market.unpriced),
-        unknown_matches=_possible(bench.market.unknown),
+        not_chosen=rows,
+        unpriced_matches=possible(bench.market.unpriced),
+        unknown_matches=possible(bench.market.unknown),
         nearest=None if options else nearest,
         advice=counsel(ground),
         verification=verification(options[0], shared.engine, shared.demand, subject.named.command_name)
@@ -144,9 +144,16 @@ def _option(bench: _Bench, subject: Subject, choice: Choice, rank: int, found: F
     )
 
 
-def _left_out(bench: _Bench, found: Found) -> tuple[tuple[NotChosen, ...], NotChosen | None]:
+def left_out(found: Found, judge: Judge) -> tuple[tuple[NotChosen, ...], NotChosen | None]:
     """Every card that is in no option, and the one that came nearest to being in one."""
-    judge = Judge(
+    shown = frozenset(choice.tried.form.card.id for choice in found.options)
+    rows = not_chosen(judge, found.fates, shown)
+    nearest = min(rows, key=lambda row: row[0], default=None)
+    return tuple([row for _, row in rows]), nearest[1] if nearest else None
+
+
+def _judge(bench: _Bench, found: Found) -> Judge:
+    return Judge(
         bench.shared,
         bench.wanted,
         bench.market,
@@ -156,10 +163,6 @@ def _left_out(bench: _Bench, found: Found) -> tuple[tuple[NotChosen, ...], NotCh
         bench.shared.presets.hours_per_month,
         bench.ledger.priced_on,
     )
-    shown = frozenset(choice.tried.form.card.id for choice in found.options)
-    rows = not_chosen(judge, found.fates, shown)
-    nearest = min(rows, key=lambda row: row[0], default=None)
-    return tuple([row for _, row in rows]), nearest[1] if nearest else None
 
 
 def _freely(bench: _Bench) -> Choice | None:
@@ -170,7 +173,8 @@ def _freely(bench: _Bench) -> Choice | None:
     return found.options[0] if found.options else None
 
 
-def _possible(rows: tuple[Rejected, ...]) -> tuple[Possible, ...]:
+def possible(rows: tuple[Rejected, ...]) -> tuple[Possible, ...]:
+    """Offers that might qualify, as the answer lists them."""
     return tuple(
         [
             Possible(

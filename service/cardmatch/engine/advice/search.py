@@ -24,6 +24,9 @@ from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.models.kv_formats import KvFormat
 
+_LEAST_CACHE_SHARE = 0.25
+"""Of sixteen bits: four-bit caches are the smallest that any engine keeps."""
+
 BY_THE_HOUR = frozenset({Objective.COST_PER_HOUR, Objective.COST_PER_MONTH})
 _BUDGET_SHARE = 0.98
 """No engine may fill more of a card: weights beyond it need not be tried."""
@@ -104,15 +107,28 @@ def _bounded(shared: Trying, card: Card, market: Market, wanted: Wanted) -> list
     formats = weight_formats(engine, card, job, wanted, shared.presets)
     spread = layouts(job.architecture, support.splits, wanted)
     found = forms_of(card, market.lots[card.id], spread, formats, wanted)
-    return [(_bound(form, wanted.instances), form) for form in found]
+    return [(_bound(shared, form), form) for form in found]
 
 
-def _bound(form: Form, tenants: int) -> float:
-    """Dollars an hour of the machines that one copy a tenant takes."""
+def _bound(shared: Trying, form: Form) -> float:
+    """Dollars an hour of the machines that the least number of copies takes."""
+    copies = _fewest_copies(shared, form)
     return min(
-        lot.usd_per_hour * math.ceil(tenants / (lot.offer.gpu_count // form.gpus * form.copies_per_gpu))
+        lot.usd_per_hour * math.ceil(copies / (lot.offer.gpu_count // form.gpus * form.copies_per_gpu))
         for lot in form.lots
     )
+
+
+def _fewest_copies(shared: Trying, form: Form) -> int:
+    """One a tenant, and as many as hold the cache of all requests beside their weights, were nothing else there."""
+    demand = shared.demand
+    if demand.concurrency is None or demand.concurrency == 1 or shared.offload or shared.job.shared_prefix_tokens:
+        return demand.tenants
+    free = form.gpus * form.device.memory_high_bytes - shared.layer_bytes(form.weights)
+    if free <= 0:
+        return demand.tenants
+    cache = shared.request_cache_bytes * _LEAST_CACHE_SHARE * demand.concurrency
+    return demand.tenants * max(1, math.ceil(cache / free))
 
 
 def _try(
@@ -126,20 +142,20 @@ def _try(
     missing = _beyond_memory(shared, form)
     if missing > 0:
         where = placement_of(shared.engine, form)
-        _remember(fates, form, Fate(tried=Tried(form, shared.job, where, Outcome.DOES_NOT_FIT, None, missing)))
+        remember(fates, form, Fate(tried=Tried(form, shared.job, where, Outcome.DOES_NOT_FIT, None, missing)))
         return
     for cache in _caches(shared, form.card, wanted):
         found = tried(shared, form, cache)
         if found.size is None:
-            _remember(fates, form, Fate(tried=found))
+            remember(fates, form, Fate(tried=found))
         else:
             asked, demand = wanted.constraints, shared.demand
             for each in choices(found, cache, found.size, demand, asked, objective, shared.presets):
                 if isinstance(each, Broken):
-                    _remember(fates, form, Fate(tried=found, broken=each))
+                    remember(fates, form, Fate(tried=found, broken=each))
                 else:
                     skyline.add(each)
-                    _remember(fates, form, Fate(best=each))
+                    remember(fates, form, Fate(best=each))
             if not _short_of_cache(shared, found):
                 return
 
@@ -148,9 +164,7 @@ def _beyond_memory(shared: Trying, form: Form) -> int:
     """By how much the layers' weights alone are too large for each GPU: where they are, nothing need be reserved."""
     if shared.offload:
         return 0
-    sums = shared.in_formats(form.weights, KvFormat.AUTO).sums
-    weights = sum(share.total for share in sums.groups)
-    return weights // form.gpus - int(form.device.memory_high_bytes * _BUDGET_SHARE)
+    return shared.layer_bytes(form.weights) // form.gpus - int(form.device.memory_high_bytes * _BUDGET_SHARE)
 
 
 def _caches(shared: Trying, card: Card, wanted: Wanted) -> tuple[KvFormat, ...]:
@@ -175,7 +189,7 @@ def _short_of_cache(shared: Trying, found: Tried) -> bool:
     return size.copies > demand.tenants
 
 
-def _remember(fates: dict[str, Fate], form: Form, fate: Fate) -> None:
+def remember(fates: dict[str, Fate], form: Form, fate: Fate) -> None:
     """Keep what came nearest: an option, else a broken condition, else too slow, tight, too large."""
     known = fates.get(form.card.id)
     if known is None or nearness(fate) < nearness(known):

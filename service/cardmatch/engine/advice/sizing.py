@@ -64,25 +64,42 @@ def request_seconds(served: Served, tokens: int) -> float:
 
 def quick_enough(served: Served, demand: Demand) -> bool:
     """Whether every limit of *demand* is met."""
-    if demand.ttft_seconds is not None and served.ttft_seconds > demand.ttft_seconds:
-        return False
-    if demand.tpot_seconds is not None and served.tpot_seconds > demand.tpot_seconds:
-        return False
-    limit = demand.latency_seconds
-    return limit is None or request_seconds(served, demand.longest_output_tokens) <= limit
+    return strain(served, demand) <= 1
+
+
+def strain(served: Served, demand: Demand) -> float:
+    """The slowest figure over its limit; it grows with the requests at once."""
+    found = 0.0
+    if demand.ttft_seconds is not None:
+        found = served.ttft_seconds / demand.ttft_seconds
+    if demand.tpot_seconds is not None:
+        found = max(found, served.tpot_seconds / demand.tpot_seconds)
+    if demand.latency_seconds is not None:
+        found = max(found, request_seconds(served, demand.longest_output_tokens) / demand.latency_seconds)
+    return found
 
 
 def _most_within(curve: Curve, demand: Demand, at_once: int) -> int:
-    """The most requests at once that are all answered in time; 0 where one alone is not."""
-    if quick_enough(curve(at_once), demand):
+    """The most requests at once that are all answered in time; 0 where one alone is not.
+
+    Times grow almost in proportion to the requests, so each guess lies on the line between the bracket's ends.
+    """
+    at_high = strain(curve(at_once), demand)
+    if at_high <= 1:
         return at_once
-    low, high = 0, at_once
+    at_low = strain(curve(1), demand)
+    if at_low > 1:
+        return 0
+    low, high, halve = 1, at_once, False
     while high - low > 1:
-        middle = (low + high) // 2
-        if quick_enough(curve(middle), demand):
-            low = middle
+        guess = (low + high) // 2 if halve else low + int((high - low) * (1 - at_low) / (at_high - at_low))
+        guess = min(max(guess, low + 1), high - 1)
+        found = strain(curve(guess), demand)
+        halve = min(guess - low, high - guess) > 1 and not halve
+        if found <= 1:
+            low, at_low = guess, found
         else:
-            high = middle
+            high, at_high = guess, found
     return low
 
 

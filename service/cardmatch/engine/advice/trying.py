@@ -16,6 +16,7 @@ from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import AnyEngine, arranged, reserve
 from cardmatch.engine.memory.job import ServingJob
+from cardmatch.engine.memory.need import need
 from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.profile import profile, stored_as
@@ -37,10 +38,10 @@ class Outcome(StrEnum):
 
 
 class Tried(NamedTuple):
-    """A form with its job (in its formats), where it lies, and its size; `missing_bytes` where it does not fit."""
+    """A form with its job in its formats (null: training), where it lies, its size; `missing_bytes` of each GPU."""
 
     form: Form
-    job: ServingJob
+    job: ServingJob | None
     placement: Placement
     outcome: Outcome
     size: Sized | None
@@ -58,6 +59,20 @@ class Trying(msgspec.Struct, kw_only=True):
     paces: Paces
     offload: bool
     jobs: dict[tuple[str, str], ServingJob] = {}
+    layers: dict[str, int] = {}
+
+    @property
+    def request_cache_bytes(self) -> int:
+        """Cache of one request of mean length over all GPUs, before any engine rounds it."""
+        return need(msgspec.structs.replace(self.job, concurrency=1)).kv_cache_bytes
+
+    def layer_bytes(self, weights: str) -> int:
+        """Bytes of the layers' weights in format *weights*: the part that no engine leaves off the GPUs."""
+        found = self.layers.get(weights)
+        if found is None:
+            sums = self.in_formats(weights, KvFormat.AUTO).sums
+            found = self.layers[weights] = sum(share.total for share in sums.groups)
+        return found
 
     def in_formats(self, weights: str, cache: KvFormat) -> ServingJob:
         """The job with its weights and its cache in these formats; `auto` leaves the cache as it is."""
@@ -102,7 +117,7 @@ def curve_of(shared: Trying, job: ServingJob, form: Form, where: Placement) -> C
 def estimate(shared: Trying, found: Tried, *, limits: bool = True) -> tuple[PlacementEstimate, Reservation]:
     """The memory of one copy at the load that it was sized for."""
     batch = max(1, round(found.size.batch + 0.499)) if found.size else 1
-    job = msgspec.structs.replace(found.job, concurrency=batch)
+    job = msgspec.structs.replace(found.job or shared.job, concurrency=batch)
     reservation = reserve(job, shared.engine, found.placement, shared.calibration)
     return place(job, found.placement, reservation, limits=limits), reservation
 

@@ -144,6 +144,7 @@ class QuestionCode(StrEnum):
     ENGINE = "engine"
     WEIGHTS = "weights"
     LOAD = "load"
+    TRAIN_TOKENS = "train_tokens"
     SEQUENCE_TOKENS = "sequence_tokens"
     MICRO_BATCH = "micro_batch"
     FRAMEWORK = "framework"

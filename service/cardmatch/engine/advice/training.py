@@ -1,0 +1,303 @@
+"""The public call of POST /recommend for training: which machine, in how many hours, for how much."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cardmatch.engine.advice.answer import Metric, Recommended, RecommendedOption, Requires, Step, Verification
+from cardmatch.engine.advice.bill import Ledger, gpus_of, option_of, priced
+from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.conditions import conditions
+from cardmatch.engine.advice.counsel import Ground, counsel
+from cardmatch.engine.advice.describe import LABEL_LENGTH, Named, offer_used, option_id
+from cardmatch.engine.advice.excluded import Judge
+from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.advice.market import Market, market
+from cardmatch.engine.advice.own import own_offers
+from cardmatch.engine.advice.pace import Paces, SpeedBand
+from cardmatch.engine.advice.presets import Presets
+from cardmatch.engine.advice.question import JobOfWork, Objective, OffersMode, Wanted
+from cardmatch.engine.advice.recommend import Shelf, Subject, left_out, possible
+from cardmatch.engine.advice.remarks import cautions, reasons
+from cardmatch.engine.advice.training_search import Runs, estimated, search_runs
+from cardmatch.engine.memory.training.calibration import TrainingCalibration
+from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.peak import factors
+from cardmatch.engine.memory.training.settle import settle
+from cardmatch.engine.memory.training.trials import trials
+from cardmatch.engine.memory.training.workload import Method, Training
+from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.work import Job
+from cardmatch.engine.speed.throughput import Throughput, WorkUnit
+from cardmatch.engine.terms.fault import FaultCode, refusal
+from cardmatch.engine.terms.notice import Assumption, Question, QuestionCode
+
+_JOB = "/job"
+_HOST_RAM_SHARE = 2
+_HALF_AN_HOUR = (10, 15, 5)
+
+
+class _Bench(NamedTuple):
+    """What the options of one answer are made from."""
+
+    runs: Runs
+    subject: Subject
+    workload: dict[str, Any]
+    ledger: Ledger
+    shelf: Shelf
+    considered: int
+
+
+def recommend_training(
+    subject: Subject,
+    workload: Training,
+    wanted: Wanted,
+    shelf: Shelf,
+    calibration: TrainingCalibration,
+    presets: Presets,
+    *,
+    priced_on: dt.date,
+    paces: Paces,
+) -> Recommended:
+    """The machines for *workload*, best first. Raises Invalid with pointers into the request."""
+    if wanted.load is not None:
+        raise refusal(FaultCode.CONFLICTS_WITH, "/load", field="workload")
+    tokens = train_tokens(wanted.job, workload)
+    job, assumptions = settle(workload, subject.architecture, subject.checkpoint, subject.spread)
+    objective, noted = _objective(wanted, tokens)
+    shared = trials(job, factors(calibration), calibration)
+    runs = Runs(shared, _demand(wanted, tokens), wanted, objective, presets, paces.training)
+    own = own_offers(wanted.offers, priced_on)
+    offers = dict(own.offers) if wanted.offers_mode is OffersMode.ONLY else {**shelf.offers, **own.offers}
+    on_sale = market(offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on)
+    found = search_runs(runs, shelf.cards, on_sale)
+    costs = shelf.ownership_costs
+    ledger = Ledger(offers, shelf.providers, shelf.ownership, costs, priced_on, presets.hours_per_month)
+    bench = _Bench(runs, subject, msgspec.to_builtins(workload), ledger, shelf, found.considered)
+    options = tuple(_option(bench, choice, rank) for rank, choice in enumerate(found.options, 1))
+    best = found.options[0] if found.options else None
+    hours = presets.hours_per_month
+    judge = Judge(None, wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on)
+    rows, nearest = left_out(found, judge)
+    return Recommended(
+        options=options,
+        not_chosen=rows,
+        unpriced_matches=possible(on_sale.unpriced),
+        unknown_matches=possible(on_sale.unknown),
+        nearest=None if options else nearest,
+        advice=counsel(Ground(options, found.options, _freely(bench, on_sale), wanted, runs.demand, presets)),
+        verification=_plan(options[0]) if options else None,
+        assumptions=(*assumptions, *noted),
+        ask_next=None if tokens else Question(code=QuestionCode.TRAIN_TOKENS, pointer=_JOB),
+        notices=(),
+        considered=found.considered,
+    )
+
+
+def train_tokens(job: JobOfWork | None, workload: Training) -> float | None:
+    """Tokens to train on: as stated, or of examples and epochs. Raises Invalid where the job is no training."""
+    data = workload.data
+    if job is None:
+        return None if data is None else data.examples * data.mean_tokens_per_example * data.epochs
+    for field in ("images", "items"):
+        if getattr(job, field) is not None:
+            raise refusal(FaultCode.CONFLICTS_WITH, f"{_JOB}/{field}", field="workload")
+    if data is not None and (job.train_tokens or job.examples):
+        raise refusal(FaultCode.CONFLICTS_WITH, "/workload/data", field="job")
+    if job.train_tokens is not None and job.examples is not None:
+        raise refusal(FaultCode.EXACTLY_ONE_OF, _JOB, fields=["train_tokens", "examples"])
+    if job.examples is None:
+        return job.train_tokens or train_tokens(None, workload)
+    if job.mean_tokens_per_example is None:
+        raise refusal(FaultCode.NEEDS_FIELD, f"{_JOB}/examples", field="mean_tokens_per_example")
+    return job.examples * job.mean_tokens_per_example * (job.epochs or 1.0)
+
+
+def _demand(wanted: Wanted, tokens: float | None) -> Demand:
+    """One run of *tokens* as a demand; lengths and latencies are not asked of training."""
+    deadline = wanted.job.deadline_hours if wanted.job else None
+    return Demand(1, 1, 1, None, None, None, None, None, None, tokens, deadline, 1, stated=tokens is not None)
+
+
+def _objective(wanted: Wanted, tokens: float | None) -> tuple[Objective, tuple[Assumption, ...]]:
+    if wanted.objective is not None:
+        return wanted.objective, ()
+    found = Objective.COST_PER_UNIT if tokens else Objective.COST_PER_HOUR
+    return found, (Assumption(pointer="/objective", value=found.value),)
+
+
+def _freely(bench: _Bench, on_sale: Market) -> Choice | None:
+    """The best with the same conditions, but any card."""
+    wanted = bench.runs.wanted
+    if not wanted.constraints.cards:
+        return None
+    anything = msgspec.structs.replace(wanted.constraints, cards=())
+    runs = bench.runs._replace(wanted=msgspec.structs.replace(wanted, constraints=anything, limit=1))
+    found = search_runs(runs, bench.shelf.cards, on_sale).options
+    return found[0] if found else None
+
+
+def _option(bench: _Bench, choice: Choice, rank: int) -> RecommendedOption:
+    runs, form = bench.runs, choice.tried.form
+    memory, throughput = estimated(runs, form), _throughput(choice)
+    label = f"{rank}: {form.card.id} × {form.gpus}, {choice.lot.offer.provider}"[:LABEL_LENGTH]
+    question = bill = None
+    if throughput is not None and runs.demand.items is not None:
+        work = Job(unit=WorkUnit.TRAIN_TOKEN, units=runs.demand.items, deadline_hours=runs.demand.deadline_hours)
+        asked = option_of(choice, label, bench.subject.named.reference, bench.workload)
+        question = CostQuestion(options=(asked,), work=work)
+        bill = priced(question, throughput, bench.ledger)
+    month = choice.usd_per_hour * bench.ledger.hours_per_month
+    option = RecommendedOption(
+        id=option_id(choice),
+        rank=rank,
+        card=form.card.id,
+        count=gpus_of(choice),
+        layout=memory.layout,
+        mig=None,
+        link=form.link,
+        copies=1,
+        instances_per_machine=1,
+        machines=choice.machines,
+        unused_gpus=choice.machines * choice.lot.offer.gpu_count - gpus_of(choice),
+        weights=runs.trials.job.checkpoint.format,
+        kv_cache=None,
+        verdict=memory.verdict,
+        bound_by=memory.bound_by.value,
+        per_gpu=None,
+        training_per_gpu=memory.per_gpu,
+        budget_bytes=memory.budget_bytes,
+        headroom_bytes=memory.headroom_bytes,
+        max_concurrency=None,
+        speed=_speed(throughput),
+        offer=offer_used(choice, bench.ledger),
+        usd_per_hour=choice.usd_per_hour,
+        usd_per_month=month,
+        usd_per_instance_per_month=month,
+        cost=bill,
+        cost_request=question,
+        command=command(bench.subject.named, runs.trials.job, form.gpus),
+        requires=_requires(choice, memory.host.ram_bytes, bench),
+        reasons=(),
+        cautions=(),
+    )
+    return _remarked(bench, option, choice)
+
+
+def _remarked(bench: _Bench, option: RecommendedOption, choice: Choice) -> RecommendedOption:
+    runs, constraints = bench.runs, bench.runs.wanted.constraints
+    return msgspec.structs.replace(
+        option,
+        reasons=reasons(option, choice, runs.objective, bench.considered),
+        cautions=cautions(option, choice, constraints, runs.presets, bench.shelf.countries),
+    )
+
+
+def _throughput(choice: Choice) -> Throughput | None:
+    served = choice.tried.size.most if choice.tried.size else None
+    if served is None:
+        return None
+    rate = served.requests_per_second
+    return Throughput(
+        unit=WorkUnit.TRAIN_TOKEN,
+        low_units_per_second=rate * served.low_ratio,
+        expected_units_per_second=rate,
+        high_units_per_second=rate * served.high_ratio,
+        basis=served.basis,
+    )
+
+
+def _speed(found: Throughput | None) -> SpeedBand | None:
+    if found is None:
+        return None
+    return SpeedBand(
+        unit=found.unit.value,
+        low_units_per_second=found.low_units_per_second,
+        expected_units_per_second=found.expected_units_per_second,
+        high_units_per_second=found.high_units_per_second,
+        ttft_seconds=None,
+        tpot_seconds=None,
+        request_seconds=None,
+        capacity_units_per_second=found.expected_units_per_second,
+        requests_at_once=None,
+        basis=found.basis,
+    )
+
+
+def _requires(choice: Choice, host_bytes: int, bench: _Bench) -> Requires:
+    """Weights go through RAM on their way in; the disk holds them, and as much again of checkpoints."""
+    form = choice.tried.form
+    weights = sum(part.bytes for part in bench.runs.trials.job.parts)
+    return Requires(
+        gpu=form.card.name,
+        gpus=form.gpus,
+        compute_capability=form.card.compute_capability,
+        host_ram_bytes=max(host_bytes, _HOST_RAM_SHARE * weights),
+        disk_bytes=_HOST_RAM_SHARE * weights,
+        kubernetes_resource={f"{form.card.vendor.value}.com/gpu": form.gpus},
+    )
+
+
+def command(named: Named, job: TrainingJob, gpus: int) -> str:
+    """The run as TRL's command line starts it, in the settings that were reckoned with."""
+    parts = ["trl sft --model_name_or_path", named.command_name, f"--max_length {job.sequence_tokens}"]
+    parts += [f"--per_device_train_batch_size {job.micro_batch}"]
+    parts += [f"--gradient_accumulation_steps {job.accumulation}", "--bf16"]
+    if job.workload.method is not Method.FULL:
+        rank = job.workload.lora.rank if job.workload.lora else 16
+        parts.append(f"--use_peft --lora_r {rank} --lora_target_modules all-linear")
+    if job.workload.method is Method.QLORA:
+        parts.append("--load_in_4bit")
+    if gpus > 1:
+        parts.append(f"--num_processes {gpus}")
+    return " ".join(parts)
+
+
+def _plan(option: RecommendedOption) -> Verification:
+    """Half an hour: install, fifty steps while memory is watched, and the rate sent back."""
+    install, drive, send = _HALF_AN_HOUR
+    memory = option.training_per_gpu.total if option.training_per_gpu else None
+    speed, cost, budget = option.speed, option.cost, option.budget_bytes
+    steps = (
+        Step(minutes=install, command="pip install trl peft bitsandbytes accelerate"),
+        Step(minutes=drive, command=f"{option.command} --max_steps 50"),
+        Step(minutes=send, command="curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @report.json"),
+    )
+    metrics = (
+        _metric("train_tokens_per_second", "tokens_per_second", _rates(speed)),
+        _metric("finished_run", "hours", _hours(option)),
+        _metric(
+            "headroom_bytes",
+            "bytes",
+            (budget - memory.high_bytes, budget - memory.expected_bytes, budget - memory.low_bytes) if memory else None,
+        ),
+        _metric(
+            "cost_per_finished_work",
+            "usd",
+            (cost.total.low_usd, cost.total.expected_usd, cost.total.high_usd) if cost else None,
+        ),
+    )
+    return Verification(option=option.id, steps=steps, metrics=metrics, report=option.cost_request)
+
+
+def _rates(speed: SpeedBand | None) -> tuple[float, float, float] | None:
+    if speed is None:
+        return None
+    return speed.low_units_per_second, speed.expected_units_per_second, speed.high_units_per_second
+
+
+def _hours(option: RecommendedOption) -> tuple[float, float, float] | None:
+    rates = _rates(option.speed)
+    question = option.cost_request
+    if rates is None or question is None or not isinstance(question.work, Job):
+        return None
+    low, expected, high = (question.work.units / rate / 3600 for rate in rates)
+    return high, expected, low
+
+
+def _metric(name: str, unit: str, values: tuple[float, float, float] | None) -> Metric:
+    low, expected, high = values if values is not None else (None, None, None)
+    return Metric(metric=name, unit=unit, low=low, expected=expected, high=high)
