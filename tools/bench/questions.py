@@ -13,7 +13,12 @@ from cardmatch.answers.cost import CostRequest, cost
 from cardmatch.answers.estimate import EstimateRequest, estimate_vram
 from cardmatch.answers.model import resolve_model
 from cardmatch.answers.placements import resolve_placements
+from cardmatch.answers.recommend import RecommendRequest, named, recommendation, shelf
+from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import bundled
+from cardmatch.engine.advice.describe import Named
+from cardmatch.engine.advice.paced import paces_of
+from cardmatch.engine.advice.recommend import Subject, recommend
 from cardmatch.engine.memory.estimate import estimate_serving
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.training.estimate import estimate_training
@@ -112,8 +117,33 @@ def _cost(points: int = 0) -> Question:
     )
 
 
+def _recommend() -> Question:
+    """Ten thousand requests a day of 8B, over the whole catalogue."""
+    load = {"prompt_tokens": 1000, "output_tokens": 300, "requests_per_day": 10_000}
+    body = json.dumps({"model": "llama 3.1 8b", "load": load, "priced_on": TODAY.isoformat()}).encode()
+    request, world = msgspec.json.decode(body, type=RecommendRequest), bundled()
+    model = resolve_model(world, request.model)
+    subject = Subject(model.architecture, model.checkpoint, model.spread, Named("llama 3.1 8b", model.id or ""))
+    wanted, sold, calibration = named(world, request), shelf(world), world.calibration.serving
+
+    def engine() -> object:
+        paces = paces_of(world.calibration.speed, exact_model=True)
+        workload = Inference()
+        return recommend(subject, workload, wanted, sold, calibration, presets(), priced_on=TODAY, paces=paces)
+
+    return Question(
+        name="recommend over the catalogue",
+        path="/recommend",
+        body=body,
+        engine=engine,
+        answer=lambda: recommendation(world, request, Language.EN, TODAY),
+        engine_mark=20_000.0,
+    )
+
+
 TODAY = dt.date(2026, 12, 1)
 ESTIMATE = _estimate()
 TRAINING = _training()
 COST = _cost()
 SWEEP = _cost(points=50)
+RECOMMEND = _recommend()

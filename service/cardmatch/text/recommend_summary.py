@@ -18,20 +18,25 @@ def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: 
     first = figures.options[0]
     said = [_first(first, cards, language)]
     if len(figures.options) > 1:
-        following = figures.options[1]
-        params: dict[str, Value] = {
-            "card": cards[following.card],
-            "count": following.count,
-            "usd_per_month": following.usd_per_month,
-        }
-        said.append(say("summaries", "recommend_next", params, language))
+        said.append(_next(figures.options[1], cards, language))
     return join_sentences(said, language)
+
+
+def _next(option: RecommendedOption, cards: Mapping[str, str], language: Language) -> str:
+    params: dict[str, Value] = {"card": cards[option.card], "count": option.count}
+    if _is_job(option) and option.cost is not None:
+        return say("summaries", "recommend_next_job", params | {"total_usd": option.cost.total.expected_usd}, language)
+    return say("summaries", "recommend_next", params | {"usd_per_month": option.usd_per_month}, language)
+
+
+def _is_job(option: RecommendedOption) -> bool:
+    return option.cost_request is not None and isinstance(option.cost_request.work, Job)
 
 
 def _first(option: RecommendedOption, cards: Mapping[str, str], language: Language) -> str:
     params: dict[str, Value] = {"card": cards[option.card], "count": option.count, "provider": option.offer.provider}
     question = option.cost_request
-    if question is not None and isinstance(question.work, Job) and option.cost is not None:
+    if _is_job(option) and option.cost is not None:
         return say("summaries", "recommend_job", params | {"total_usd": option.cost.total.expected_usd}, language)
     params |= {"usd_per_month": option.usd_per_month, "headroom_bytes": option.headroom_bytes}
     said = [say("summaries", "recommend_first", params, language)]

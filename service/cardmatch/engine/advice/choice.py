@@ -76,7 +76,7 @@ def choices(
         machines = math.ceil(size.copies / room)
         usd = machines * lot.usd_per_hour
         broken = _broken(machines, machines * gpus, usd, lot, asked, presets)
-        total = _total(usd, size, demand)
+        total = _total(usd, lot.increment_seconds, size, demand)
         if broken is None and asked.max_usd_total is not None and total is not None and total > asked.max_usd_total:
             broken = Broken("max_usd_total", total)
         if broken is not None:
@@ -103,12 +103,12 @@ def _broken(machines: int, gpus: int, usd: float, lot: Lot, asked: Constraints, 
     return None
 
 
-def _total(usd_per_hour: float, size: Sized, demand: Demand) -> float | None:
-    """What a job costs, billed by the second; /cost then adds what the provider rounds up."""
+def _total(usd_per_hour: float, increment_seconds: int, size: Sized, demand: Demand) -> float | None:
+    """What a job costs, its time rounded up as the provider bills it."""
     if demand.items is None or size.most is None:
         return None
-    hours = demand.items / (size.most.requests_per_second * size.copies * _HOUR)
-    return usd_per_hour * hours
+    seconds = demand.items / (size.most.requests_per_second * size.copies)
+    return usd_per_hour * math.ceil(seconds / increment_seconds) * increment_seconds / _HOUR
 
 
 def _axes(

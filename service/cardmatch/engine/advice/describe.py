@@ -48,8 +48,7 @@ def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: L
     question = bill = None
     if throughput is not None:
         question, bill = _bill(shared, choice, label, model, ledger, throughput)
-    month = choice.usd_per_hour * ledger.hours_per_month
-    batch = max(1, math.ceil(size.batch))
+    month, batch = choice.usd_per_hour * ledger.hours_per_month, max(1, math.ceil(size.batch))
     return RecommendedOption(
         id=option_id(choice),
         rank=rank,

@@ -7,18 +7,20 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cardmatch.engine.advice.conditions import Conditions, Judged, judge
+from cardmatch.engine.money.charges import SECONDS_WHERE_UNKNOWN
 from cardmatch.engine.money.offer import Offer, PriceKind, is_effective
 from cardmatch.engine.money.provider import Provider
 
 
 class Lot(NamedTuple):
-    """An offer that meets every condition, what it costs an hour, how, and how many machines of it there are."""
+    """An offer that meets every condition, what it costs an hour, how, how many there are, and how it is billed."""
 
     offer: Offer
     usd_per_hour: float
     spot: bool
     stock: int | None
     own: bool
+    increment_seconds: int
 
 
 class Rejected(NamedTuple):
@@ -63,13 +65,22 @@ def market(
         elif offer.card is None or found.unknown:
             unknown.append(sorted_out._replace(unknown=_unknown(offer, found)))
         else:
-            lots.setdefault(offer.card, []).append(Lot(offer, price, spot, own.get(offer.id), offer.id in own))
+            increment = _increment(offer, providers.get(offer.provider))
+            lots.setdefault(offer.card, []).append(
+                Lot(offer, price, spot, own.get(offer.id), offer.id in own, increment)
+            )
     return Market(
         {card: tuple(sorted(each, key=_cheapest)) for card, each in lots.items()},
         {card: tuple(each) for card, each in rejected.items()},
         tuple(sorted(unpriced, key=_surest)),
         tuple(sorted(unknown, key=_surest)),
     )
+
+
+def _increment(offer: Offer, provider: Provider | None) -> int:
+    """Seconds that billed time is rounded up to, as /cost counts them."""
+    stated = offer.billing_increment_seconds or (provider.billing_increment_seconds if provider else None)
+    return stated or SECONDS_WHERE_UNKNOWN
 
 
 def _surest(row: Rejected) -> tuple[int, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cardmatch.engine.advice.pace import Curve, Paces, Served
+from cardmatch.engine.advice.pace import Curve, Paces, Served, Trained
 from cardmatch.engine.hardware.card import Card, mig_profile
 from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from cardmatch.engine.speed.chip import Chip, chip_of
 from cardmatch.engine.speed.pace import Pace, pace_of
@@ -18,6 +19,7 @@ from cardmatch.engine.speed.serving import QUEUE_PER_REQUEST, Seat, seat_pace, s
 from cardmatch.engine.speed.shape import Shape, shape_of
 from cardmatch.engine.speed.steady import constant_load, steady
 from cardmatch.engine.speed.step import timed
+from cardmatch.engine.speed.training import run_of, training_speed
 
 
 class _Known(NamedTuple):
@@ -55,7 +57,11 @@ def paces_of(speed: SpeedCalibration, *, exact_model: bool) -> Paces:
         seat = seat_of(engine, where, chip, 1)
         return _curve(shape, seat, known, prompt_tokens, output_tokens)
 
-    return Paces(serving=serving)
+    def training(job: TrainingJob, card: Card, where: Placement) -> Trained:
+        found = training_speed(run_of(job, where.count), known.chip(card, None), speed).tokens_per_second
+        return Trained(found.expected, found.low / found.expected, found.high / found.expected, found.basis)
+
+    return Paces(serving=serving, training=training)
 
 
 def _curve(shape: Shape, seat: Seat, known: _Known, prompt_tokens: int, output_tokens: int) -> Curve:

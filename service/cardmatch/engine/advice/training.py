@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cardmatch.engine.advice.answer import Metric, Recommended, RecommendedOption, Requires, Step, Verification
+from cardmatch.engine.advice.answer import Recommended, RecommendedOption, Requires
 from cardmatch.engine.advice.bill import Ledger, gpus_of, option_of, priced
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.conditions import conditions
 from cardmatch.engine.advice.counsel import Ground, counsel
-from cardmatch.engine.advice.describe import LABEL_LENGTH, Named, offer_used, option_id
+from cardmatch.engine.advice.describe import LABEL_LENGTH, offer_used, option_id
 from cardmatch.engine.advice.excluded import Judge
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market, market
@@ -22,13 +22,13 @@ from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import JobOfWork, Objective, OffersMode, Wanted
 from cardmatch.engine.advice.recommend import Shelf, Subject, left_out, possible
 from cardmatch.engine.advice.remarks import cautions, reasons
+from cardmatch.engine.advice.training_plan import command, plan
 from cardmatch.engine.advice.training_search import Runs, estimated, search_runs
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
-from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.peak import factors
 from cardmatch.engine.memory.training.settle import settle
 from cardmatch.engine.memory.training.trials import trials
-from cardmatch.engine.memory.training.workload import Method, Training
+from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.work import Job
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
@@ -37,7 +37,6 @@ from cardmatch.engine.terms.notice import Assumption, Question, QuestionCode
 
 _JOB = "/job"
 _HOST_RAM_SHARE = 2
-_HALF_AN_HOUR = (10, 15, 5)
 
 
 class _Bench(NamedTuple):
@@ -89,7 +88,7 @@ def recommend_training(
         unknown_matches=possible(on_sale.unknown),
         nearest=None if options else nearest,
         advice=counsel(Ground(options, found.options, _freely(bench, on_sale), wanted, runs.demand, presets)),
-        verification=_plan(options[0]) if options else None,
+        verification=plan(options[0]) if options else None,
         assumptions=(*assumptions, *noted),
         ask_next=None if tokens else Question(code=QuestionCode.TRAIN_TOKENS, pointer=_JOB),
         notices=(),
@@ -239,65 +238,3 @@ def _requires(choice: Choice, host_bytes: int, bench: _Bench) -> Requires:
         disk_bytes=_HOST_RAM_SHARE * weights,
         kubernetes_resource={f"{form.card.vendor.value}.com/gpu": form.gpus},
     )
-
-
-def command(named: Named, job: TrainingJob, gpus: int) -> str:
-    """The run as TRL's command line starts it, in the settings that were reckoned with."""
-    parts = ["trl sft --model_name_or_path", named.command_name, f"--max_length {job.sequence_tokens}"]
-    parts += [f"--per_device_train_batch_size {job.micro_batch}"]
-    parts += [f"--gradient_accumulation_steps {job.accumulation}", "--bf16"]
-    if job.workload.method is not Method.FULL:
-        rank = job.workload.lora.rank if job.workload.lora else 16
-        parts.append(f"--use_peft --lora_r {rank} --lora_target_modules all-linear")
-    if job.workload.method is Method.QLORA:
-        parts.append("--load_in_4bit")
-    if gpus > 1:
-        parts.append(f"--num_processes {gpus}")
-    return " ".join(parts)
-
-
-def _plan(option: RecommendedOption) -> Verification:
-    """Half an hour: install, fifty steps while memory is watched, and the rate sent back."""
-    install, drive, send = _HALF_AN_HOUR
-    memory = option.training_per_gpu.total if option.training_per_gpu else None
-    speed, cost, budget = option.speed, option.cost, option.budget_bytes
-    steps = (
-        Step(minutes=install, command="pip install trl peft bitsandbytes accelerate"),
-        Step(minutes=drive, command=f"{option.command} --max_steps 50"),
-        Step(minutes=send, command="curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @report.json"),
-    )
-    metrics = (
-        _metric("train_tokens_per_second", "tokens_per_second", _rates(speed)),
-        _metric("finished_run", "hours", _hours(option)),
-        _metric(
-            "headroom_bytes",
-            "bytes",
-            (budget - memory.high_bytes, budget - memory.expected_bytes, budget - memory.low_bytes) if memory else None,
-        ),
-        _metric(
-            "cost_per_finished_work",
-            "usd",
-            (cost.total.low_usd, cost.total.expected_usd, cost.total.high_usd) if cost else None,
-        ),
-    )
-    return Verification(option=option.id, steps=steps, metrics=metrics, report=option.cost_request)
-
-
-def _rates(speed: SpeedBand | None) -> tuple[float, float, float] | None:
-    if speed is None:
-        return None
-    return speed.low_units_per_second, speed.expected_units_per_second, speed.high_units_per_second
-
-
-def _hours(option: RecommendedOption) -> tuple[float, float, float] | None:
-    rates = _rates(option.speed)
-    question = option.cost_request
-    if rates is None or question is None or not isinstance(question.work, Job):
-        return None
-    low, expected, high = (question.work.units / rate / 3600 for rate in rates)
-    return high, expected, low
-
-
-def _metric(name: str, unit: str, values: tuple[float, float, float] | None) -> Metric:
-    low, expected, high = values if values is not None else (None, None, None)
-    return Metric(metric=name, unit=unit, low=low, expected=expected, high=high)

@@ -1,0 +1,74 @@
+"""The command of a training run, and half an hour that shows whether the prediction of it holds."""
+
+from __future__ import annotations
+
+from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification
+from cardmatch.engine.advice.describe import Named
+from cardmatch.engine.advice.pace import SpeedBand
+from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.workload import Method
+from cardmatch.engine.money.work import Job
+
+_HALF_AN_HOUR = (10, 15, 5)
+
+
+def command(named: Named, job: TrainingJob, gpus: int) -> str:
+    """The run as TRL's command line starts it, in the settings that were reckoned with."""
+    parts = ["trl sft --model_name_or_path", named.command_name, f"--max_length {job.sequence_tokens}"]
+    parts += [f"--per_device_train_batch_size {job.micro_batch}"]
+    parts += [f"--gradient_accumulation_steps {job.accumulation}", "--bf16"]
+    if job.workload.method is not Method.FULL:
+        rank = job.workload.lora.rank if job.workload.lora else 16
+        parts.append(f"--use_peft --lora_r {rank} --lora_target_modules all-linear")
+    if job.workload.method is Method.QLORA:
+        parts.append("--load_in_4bit")
+    if gpus > 1:
+        parts.append(f"--num_processes {gpus}")
+    return " ".join(parts)
+
+
+def plan(option: RecommendedOption) -> Verification:
+    """Half an hour: install, fifty steps while memory is watched, and the rate sent back."""
+    install, drive, send = _HALF_AN_HOUR
+    memory = option.training_per_gpu.total if option.training_per_gpu else None
+    speed, cost, budget = option.speed, option.cost, option.budget_bytes
+    steps = (
+        Step(minutes=install, command="pip install trl peft bitsandbytes accelerate"),
+        Step(minutes=drive, command=f"{option.command} --max_steps 50"),
+        Step(minutes=send, command="curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @report.json"),
+    )
+    metrics = (
+        _metric("train_tokens_per_second", "tokens_per_second", _rates(speed)),
+        _metric("finished_run", "hours", _hours(option)),
+        _metric(
+            "headroom_bytes",
+            "bytes",
+            (budget - memory.high_bytes, budget - memory.expected_bytes, budget - memory.low_bytes) if memory else None,
+        ),
+        _metric(
+            "cost_per_finished_work",
+            "usd",
+            (cost.total.low_usd, cost.total.expected_usd, cost.total.high_usd) if cost else None,
+        ),
+    )
+    return Verification(option=option.id, steps=steps, metrics=metrics, report=option.cost_request)
+
+
+def _rates(speed: SpeedBand | None) -> tuple[float, float, float] | None:
+    if speed is None:
+        return None
+    return speed.low_units_per_second, speed.expected_units_per_second, speed.high_units_per_second
+
+
+def _hours(option: RecommendedOption) -> tuple[float, float, float] | None:
+    rates = _rates(option.speed)
+    question = option.cost_request
+    if rates is None or question is None or not isinstance(question.work, Job):
+        return None
+    low, expected, high = (question.work.units / rate / 3600 for rate in rates)
+    return high, expected, low
+
+
+def _metric(name: str, unit: str, values: tuple[float, float, float] | None) -> Metric:
+    low, expected, high = values if values is not None else (None, None, None)
+    return Metric(metric=name, unit=unit, low=low, expected=expected, high=high)
