@@ -33,6 +33,7 @@ class NoticeCode(StrEnum):
     FORMAT_NOT_NATIVE = "format_not_native"  # card, format
     NO_FAST_LINK = "no_fast_link"  # card, count
     MEMORY_HELD_BY_OTHERS = "memory_held_by_others"  # engine, needed_bytes, free_bytes, gpu_memory_utilization
+    CACHE_FORMAT_NOT_TAKEN = "cache_format_not_taken"  # engine, kv_cache: that it has no cache for
     RESIDENTS_TAKE = "residents_take"  # models, resident_bytes: other models on each GPU
     REQUESTS_CAPPED = "requests_capped"  # engine, concurrency, limit: requests that the engine runs at once
     MAX_LENGTH_NEEDED = "max_length_needed"  # engine, limit_tokens: the model's own, context_tokens

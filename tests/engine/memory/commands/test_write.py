@@ -172,6 +172,8 @@ def test_a_gguf_file_is_named_by_its_format() -> None:
     """As the files that people publish are: the name and then the quantisation."""
     workload = Inference(engine=LlamaCpp(), context_tokens=4096, weights="gguf:Q4_K_M")
     assert (placed(LLAMA_8B, workload).command or "").startswith("llama-server -m MODEL-Q4_K_M.gguf -c 4096 -np ")
+    in_vllm = msgspec.structs.replace(workload, engine=Vllm())
+    assert (placed(LLAMA_8B, in_vllm).command or "").startswith("vllm serve MODEL-Q4_K_M.gguf --max-model-len 4096")
 
 
 def test_transformers_has_no_command() -> None:

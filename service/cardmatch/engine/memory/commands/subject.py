@@ -43,7 +43,10 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The model in the format that is wanted: a checkpoint of its own, whose name only its maker knows."""
         if self.quantised_to is None:
             return self.name
-        return f"{self.name.rpartition('/')[2]}-{self.quantised_to}"
+        base = self.name.rpartition("/")[2]
+        return (
+            f"{base}-{self.gguf_label}.gguf" if self.quantised_to.startswith("gguf:") else f"{base}-{self.quantised_to}"
+        )
 
     @property
     def gguf_label(self) -> str | None:
