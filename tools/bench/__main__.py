@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from tools.bench import startup
-from tools.bench.questions import COST, ESTIMATE, SWEEP, TRAINING, Question
+from tools.bench.questions import COST, ESTIMATE, RECOMMEND, SWEEP, TRAINING, Question
 from tools.bench.server import Server, drive, serving
 
 WINDOWS = 16
@@ -100,6 +100,7 @@ def main() -> int:
         *calls(TRAINING),
         *calls(COST),
         *calls(SWEEP),
+        *calls(RECOMMEND),
         *(Row(*row) for row in startup.rows()),
     ]
     for row in rows:

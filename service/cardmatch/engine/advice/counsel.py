@@ -20,6 +20,7 @@ _INFO = Severity.INFO
 _WORTH_SAYING = 0.1
 _LONG_RUN_HOURS = 4.0
 _MOSTLY = 0.5
+_ODDS_WORTH_SAYING = 0.001
 
 
 class Ground(NamedTuple):
@@ -48,6 +49,8 @@ def _overkill(ground: Ground) -> list[Notice]:
     free, choice = ground.freely, ground.choices[0]
     if free is None or not ground.demand.stated or free.tried.form.card.id == choice.tried.form.card.id:
         return []
+    if choice.total_usd is not None and free.total_usd is not None:
+        return _dearer_job(choice, free, choice.total_usd - free.total_usd, choice.total_usd)
     saved = choice.usd_per_hour - free.usd_per_hour
     if saved < _WORTH_SAYING * choice.usd_per_hour:
         return []
@@ -59,6 +62,21 @@ def _overkill(ground: Ground) -> list[Notice]:
             cheaper_card=free.tried.form.card.id,
             saved_usd_per_month=saved * ground.presets.hours_per_month,
             saved_percent=100 * saved / choice.usd_per_hour,
+        )
+    ]
+
+
+def _dearer_job(choice: Choice, free: Choice, saved: float, total: float) -> list[Notice]:
+    if saved < _WORTH_SAYING * total:
+        return []
+    return [
+        notice(
+            NoticeCode.CARD_DEARER_FOR_JOB,
+            Severity.CAUTION,
+            card=choice.tried.form.card.id,
+            cheaper_card=free.tried.form.card.id,
+            saved_usd=saved,
+            saved_percent=100 * saved / total,
         )
     ]
 
@@ -146,6 +164,8 @@ def _ecc(ground: Ground) -> list[Notice]:
         return []
     failures = ground.presets.failures
     odds = 1 - (1 - failures.interruptions_per_gpu_hour) ** (hours * first.count)
+    if odds < _ODDS_WORTH_SAYING:
+        return []
     card = ground.choices[0].tried.form.card
     return [
         notice(

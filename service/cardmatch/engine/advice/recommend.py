@@ -169,7 +169,8 @@ def _freely(bench: _Bench) -> Choice | None:
     """The best with the same load and conditions, but any card."""
     constraints = msgspec.structs.replace(bench.wanted.constraints, cards=())
     wanted = msgspec.structs.replace(bench.wanted, constraints=constraints, limit=1)
-    found = search(bench.shared, bench.shelf.cards, bench.market, wanted, Objective.COST_PER_HOUR)
+    least = Objective.COST_PER_HOUR if bench.shared.demand.items is None else Objective.COST_PER_UNIT
+    found = search(bench.shared, bench.shelf.cards, bench.market, wanted, least)
     return found.options[0] if found.options else None
 
 

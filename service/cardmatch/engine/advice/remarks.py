@@ -12,6 +12,7 @@ from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import PriceKind
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
+_MADE_WHILE_LOADING = {"fp8", "nf4", "bf16", "fp16", "fp32"}
 _CROWDED = 0.5
 """A cache of more than half of what an engine may fill grows past the weights at the next wave of requests."""
 
@@ -57,10 +58,13 @@ def _format(choice: Choice, presets: Presets) -> list[Notice]:
     weights = choice.tried.form.weights
     if weights == "as_published":
         return []
-    known = presets.accuracy.get(weights)
+    known, needed = presets.accuracy.get(weights), []
+    if weights not in _MADE_WHILE_LOADING:
+        needed = [notice(NoticeCode.QUANTISED_CHECKPOINT_NEEDED, Severity.INFO, format=weights)]
     if known is None:
-        return [notice(NoticeCode.ACCURACY_NOT_MEASURED, Severity.CAUTION, format=weights)]
+        return [*needed, notice(NoticeCode.ACCURACY_NOT_MEASURED, Severity.CAUTION, format=weights)]
     return [
+        *needed,
         notice(
             NoticeCode.QUANTISATION_COSTS_ACCURACY,
             Severity.CAUTION,
@@ -68,7 +72,7 @@ def _format(choice: Choice, presets: Presets) -> list[Notice]:
             low_percent=known.low_percent,
             high_percent=known.high_percent,
             source=known.source,
-        )
+        ),
     ]
 
 

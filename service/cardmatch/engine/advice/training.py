@@ -134,7 +134,9 @@ def _freely(bench: _Bench, on_sale: Market) -> Choice | None:
     if not wanted.constraints.cards:
         return None
     anything = msgspec.structs.replace(wanted.constraints, cards=())
-    runs = bench.runs._replace(wanted=msgspec.structs.replace(wanted, constraints=anything, limit=1))
+    runs = bench.runs._replace(
+        objective=Objective.COST_PER_UNIT, wanted=msgspec.structs.replace(wanted, constraints=anything, limit=1)
+    )
     found = search_runs(runs, bench.shelf.cards, on_sale).options
     return found[0] if found else None
 
