@@ -216,3 +216,9 @@ def test_nothing_that_was_sent_is_repeated_at_length(sample: Door) -> None:
 def test_json_header_is_the_only_one_needed(sample: Door) -> None:
     """Neither Accept nor anything else is asked for."""
     assert ask(sample, "POST", "/ask", '{"model":"a"}', {**JSON, "accept": "application/xml"}).status == 200
+
+
+@pytest.mark.parametrize("model", ["a", {"kind": "id", "id": "a"}, {"kind": "shape", "layers": 32, "ratio": 0.25}])
+def test_every_member_of_a_union_is_taken(sample: Door, model: object) -> None:
+    """A name, and either of the tagged objects."""
+    assert post(sample, {"model": model}).status == 200
