@@ -199,7 +199,10 @@ def _from_config(world: World, reference: ConfigModel) -> Resolved:
     model = read_model(
         reference.config, world.dialects, quantization=reference.quantization, safetensors=reference.safetensors
     )
-    return Resolved(id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint)
+    assumed = tuple(Assumption(pointer=f"/model{pointer}", value=value) for pointer, value in model.assumed.items())
+    return Resolved(
+        id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint, assumptions=assumed
+    )
 
 
 def _from_gguf(world: World, reference: GgufModel) -> Resolved:

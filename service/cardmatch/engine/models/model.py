@@ -10,17 +10,18 @@ import msgspec
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.config.dialects import Dialects
-from cardmatch.engine.models.config.read import read_config
+from cardmatch.engine.models.config.read import describe_config
 from cardmatch.engine.models.fit import fitted_to_tensors
 from cardmatch.engine.models.quantization.read import read_checkpoint
 from cardmatch.engine.terms.fault import Invalid
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
-    """What is computed and cached, and how the weights are stored."""
+    """What is computed and cached, how the weights are stored, and the sizes left to the class, by JSON pointer."""
 
     architecture: Architecture
     checkpoint: Checkpoint
+    assumed: dict[str, int] = {}
 
 
 def read_model(
@@ -35,10 +36,12 @@ def read_model(
     Raises Invalid with pointers below /config, /quantization and /safetensors.
     """
     try:
-        architecture = read_config(config, dialects)
+        described = describe_config(config, dialects)
     except Invalid as wrong:
         raise wrong.under("/config") from None
+    architecture = described.architecture
     checkpoint = read_checkpoint(architecture, config, quantization)
     if safetensors:
         checkpoint = fitted_to_tensors(architecture, checkpoint, safetensors)
-    return Model(architecture=architecture, checkpoint=checkpoint)
+    assumed = {f"/config{pointer}": value for pointer, value in described.assumed.items()}
+    return Model(architecture=architecture, checkpoint=checkpoint, assumed=assumed)

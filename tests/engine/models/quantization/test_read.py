@@ -35,7 +35,16 @@ QWEN3_MOE = {
     "num_experts_per_tok": 8,
     "vocab_size": 151936,
 }
-GPT_OSS = {"model_type": "gpt_oss", "num_hidden_layers": 36, "num_local_experts": 128}
+GPT_OSS = {
+    "model_type": "gpt_oss",
+    "hidden_size": 2880,
+    "intermediate_size": 2880,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 64,
+    "num_local_experts": 128,
+    "num_experts_per_tok": 4,
+    "vocab_size": 201088,
+}
 
 
 def gib(model: Model) -> float:

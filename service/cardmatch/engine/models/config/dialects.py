@@ -18,19 +18,24 @@ class ExpertRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     *width* is the key of one expert's width. *shared* says how the shared expert's width is told: `count` experts as
     wide as a routed one, `dense_count` as wide as the dense feed-forward, one of the width under `shared_width`
     (`gated_width`: with a gate of its own), or as wide as the *dense* width. *layers* is the rule that says which
-    layers are mixtures.
+    layers are mixtures; *optional* that some models of the family have none.
     """
 
     width: str = "moe_intermediate_size"
     shared: Literal["none", "count", "dense_count", "width", "gated_width", "dense"] = "none"
     layers: Literal["all", "first_dense", "sparse_step", "interval", "listed"] = "all"
+    optional: bool = False
     router_bias: Flag = False
     expert_bias: Flag = False
     dense_width: str = "intermediate_size"
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a `model_type` means. Norms count vectors of the hidden size (a layer norm with bias is two wide)."""
+    """What a `model_type` means. Norms count vectors of the hidden size (a layer norm with bias is two wide).
+
+    *omits* are the sizes that published configs of the family are known to leave out, of a nested language model too;
+    only those may be the class's defaults.
+    """
 
     reader: str = "decoder"
     like: str = ""
@@ -42,6 +47,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     towers: tuple[str, ...] = ()
     by_tower: dict[str, tuple[str, ...]] = {}
     defaults: dict[str, Any] = {}
+    omits: tuple[str, ...] = ()
     names: dict[str, tuple[str, ...]] = {}
     tied: bool = False
     norms: int = 2
@@ -110,4 +116,4 @@ def _filled(families: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
     base = _filled(families, entry["like"])
     defaults = {**base.get("defaults", {}), **entry.get("defaults", {})}
     names = {**base.get("names", {}), **entry.get("names", {})}
-    return {**base, "classes": [], **entry, "defaults": defaults, "names": names}
+    return {**base, "classes": [], "omits": [], **entry, "defaults": defaults, "names": names}

@@ -85,9 +85,9 @@ def _linear(keys: Keys) -> LinearAttention:
 
 def _kinds(keys: Keys, layers: int) -> list[str]:
     kinds = read_layer_types(keys, layers, ("full_attention", "linear_attention"))
+    interval = keys.size("full_attention_interval", 4, high=MOST_LAYERS)
     if kinds is not None:
         return kinds
-    interval = keys.size("full_attention_interval", 4, high=MOST_LAYERS)
     return ["linear_attention" if (layer + 1) % interval else "full_attention" for layer in range(layers)]
 
 

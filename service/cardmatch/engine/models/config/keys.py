@@ -22,10 +22,11 @@ _JSON_TYPES: dict[type, str] = {
 class Keys:
     """One object of a config.json. A key may have several names; *defaults* are those of the model's class.
 
-    An explicit null reads as absent: transformers fills in its class default for both.
+    An explicit null reads as absent: transformers fills in its class default for both. *assumed* keeps the sizes that
+    were filled in so, by the key that they would stand under.
     """
 
-    __slots__ = ("defaults", "names", "pointer", "values")
+    __slots__ = ("assumed", "defaults", "names", "pointer", "values")
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Keys:
         self.pointer = pointer
         self.names = names or {}
         self.defaults = defaults or {}
+        self.assumed: dict[str, int] = {}
 
     def find(self, name: str) -> tuple[str, Any] | None:
         """The key that carries *name* here, and its value; None where it is absent or null."""
@@ -91,7 +93,10 @@ class Keys:
         found = self.find(name)
         if found is None:
             value = self.default(name)
-            return value if isinstance(value, int) and not isinstance(value, bool) else None
+            if not isinstance(value, int) or isinstance(value, bool):
+                return None
+            self.assumed[name] = value
+            return value
         return integer(found[1], self.at(found[0]), low=low, high=high)
 
     def flag(self, name: str, fallback: bool = False) -> bool:  # noqa: FBT001, FBT002 - a default is what it is

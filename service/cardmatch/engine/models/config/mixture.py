@@ -10,6 +10,7 @@ from cardmatch.engine.models.architecture import Experts
 from cardmatch.engine.models.config.dialects import ExpertRule, Family
 from cardmatch.engine.models.config.keys import Keys, contradiction, integer, wrong_value
 from cardmatch.engine.models.config.shape import MOST_HIDDEN, MOST_LAYERS, MOST_WIDTH, decides
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 MOST_EXPERTS = 1 << 14
 
@@ -28,7 +29,10 @@ def read_mixture(keys: Keys, family: Family, layers: int) -> Mixture | None:
     rule = family.experts
     if rule is None:
         return None
-    experts = first(keys, "num_experts", MOST_EXPERTS, fallback=0, low=0)
+    if rule.optional:
+        experts = first(keys, "num_experts", MOST_EXPERTS, fallback=0, low=0)
+    else:
+        experts = first(keys, "num_experts", MOST_EXPERTS)
     if not experts:
         return None
     width = first(keys, rule.width, MOST_WIDTH)
@@ -95,12 +99,20 @@ def _first_dense(keys: Keys, layers: int) -> list[bool]:
     if kinds is not None:
         return _marked(*kinds)
     dense = keys.size("first_k_dense_replace", 0, low=0, high=MOST_LAYERS)
+    if keys.find("first_k_dense_replace"):
+        within_layers(dense, keys.where("first_k_dense_replace"), layers)
     found = keys.find("moe_layer_freq")
     if found is not None and isinstance(found[1], list):
         marks = keys.integers("moe_layer_freq", low=0, high=1, length=layers) or []
         return [bool(mark) and layer >= dense for layer, mark in enumerate(marks)]
     step = keys.size("moe_layer_freq", 1, high=MOST_LAYERS)
     return [layer >= dense and layer % step == 0 for layer in range(layers)]
+
+
+def within_layers(value: int, pointer: str, layers: int) -> None:
+    """Refuse a *value* that counts more layers than there are."""
+    if value > layers:
+        raise Invalid(Fault(code=FaultCode.TOO_LARGE, pointer=pointer, params={"maximum": layers}))
 
 
 def _marked(pointer: str, kinds: list[Any]) -> list[bool]:
@@ -113,7 +125,7 @@ def _marked(pointer: str, kinds: list[Any]) -> list[bool]:
 def _sparse_step(keys: Keys, layers: int) -> list[bool]:
     """Every `decoder_sparse_step`-th layer, except those under `mlp_only_layers` (Qwen)."""
     step = keys.size("decoder_sparse_step", 1, high=MOST_LAYERS)
-    dense = keys.integers("mlp_only_layers", low=0, high=MOST_LAYERS) or []
+    dense = keys.integers("mlp_only_layers", low=0, high=layers - 1) or []
     return [layer not in dense and (layer + 1) % step == 0 for layer in range(layers)]
 
 

@@ -54,16 +54,42 @@ READERS: dict[str, Reader] = {
     "whisper": read_whisper,
 }
 _MOST_PARAMETERS = 10**14
+# What the size of a model hangs on, most first.
+_SIZES = (
+    *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size"),
+    *("moe_intermediate_size", "num_experts", "num_experts_per_tok"),
+    *("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"),
+)
+# What is said to have been assumed, beside those.
+_SMALLER = ("num_key_value_heads", "head_dim", "n_shared_experts", "shared_expert_intermediate_size")
 
 
-def read_config(config: Mapping[str, Any], dialects: Dialects) -> Architecture:
-    """The architecture that *config* describes. Raises Invalid, naming the key that is wrong or the unknown type."""
+class Described(msgspec.Struct, frozen=True):
+    """An architecture, and the sizes that its config left to the class, by JSON pointer."""
+
+    architecture: Architecture
+    assumed: dict[str, int]
+
+
+def read_config(config: Mapping[str, Any], dialects: Dialects, *, complete: bool = True) -> Architecture:
+    """The architecture that *config* describes, as `describe_config` reads it. Raises Invalid."""
+    return describe_config(config, dialects, complete=complete).architecture
+
+
+def describe_config(config: Mapping[str, Any], dialects: Dialects, *, complete: bool = True) -> Described:
+    """The architecture that *config* describes, and what its class filled in.
+
+    A *complete* config says every size that the model's size hangs on, but for those that its family is known to omit.
+    Raises Invalid, naming the key that is wrong or missing, or the unknown type.
+    """
     if not isinstance(config, Mapping):
         wrong_type(config, "", "object")
     name, family = _family(config, dialects)
     keys = Keys(config, names={**dialects.names, **family.names}, defaults=family.defaults)
     text, text_family = _text(keys, family, dialects)
     found = READERS[text_family.reader](text, text_family)
+    if complete:
+        _complete(text, {*family.omits, *text_family.omits})
     architecture = msgspec.structs.replace(
         found,
         family=name,
@@ -75,18 +101,30 @@ def read_config(config: Mapping[str, Any], dialects: Dialects) -> Architecture:
     total = parameters(architecture).total
     if total > _MOST_PARAMETERS:
         raise Invalid(Fault(code=FaultCode.TOO_LARGE, pointer="", params={"maximum": _MOST_PARAMETERS}))
-    return architecture
+    assumed = {text.at(size): value for size, value in text.assumed.items() if size in (*_SIZES, *_SMALLER)}
+    return Described(architecture, assumed)
+
+
+def _complete(keys: Keys, omitted: set[str]) -> None:
+    """Refuse a config that was cut short: what no published one leaves out was filled in from the class."""
+    missing = [size for size in _SIZES if size in keys.assumed and size not in omitted]
+    if missing:
+        raise Invalid(
+            *(Fault(code=FaultCode.MISSING_FIELD, pointer=keys.pointer, params={"field": size}) for size in missing)
+        )
 
 
 def _family(config: Mapping[str, Any], dialects: Dialects) -> tuple[str, Family]:
     """The family by `model_type`, or by class name where the type is missing."""
-    name = config.get("model_type")
+    name = config.get("model_type") or None
     if name is None:
         classes = config.get("architectures")
         first = classes[0] if isinstance(classes, list) and classes else None
         name = dialects.by_class.get(first) if isinstance(first, str) else None
+        if name is None and isinstance(first, str) and first:
+            raise _unknown(first, "/model_type")
         if name is None:
-            raise _unknown(first if isinstance(first, str) else "", "/model_type")
+            raise Invalid(Fault(code=FaultCode.MISSING_FIELD, pointer="", params={"field": "model_type"}))
     if not isinstance(name, str):
         wrong_type(name, "/model_type", "string")
     family = dialects.families.get(name)

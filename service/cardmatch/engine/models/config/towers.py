@@ -129,7 +129,7 @@ def _size(keys: Keys, name: str, rule: SizeRule, sizes: Mapping[str, int]) -> in
         return _listed(value, pointer, rule)
     if rule.times:
         return int(keys.number(key, 1, low=0, high=1024) * sizes[rule.times])
-    return integer(value, pointer, low=0, high=_MOST_SIZE)
+    return integer(value, pointer, low=0 if rule.default == 0 else 1, high=_MOST_SIZE)
 
 
 def _default(keys: Keys, rule: SizeRule, sizes: Mapping[str, int], name: str) -> int:

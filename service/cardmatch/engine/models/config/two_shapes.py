@@ -77,7 +77,8 @@ def _windows(keys: Keys, family: Family, layers: int) -> list[int | None]:
     extra = keys.size("num_nextn_predict_layers", 0, low=0, high=16)
     if found and isinstance(found[1], list) and extra and len(found[1]) == layers + extra:
         trimmed = {**keys.values, found[0]: found[1][:layers]}
-        keys = Keys(trimmed, pointer=keys.pointer, names=keys.names, defaults=keys.defaults)
+        outer, keys = keys, Keys(trimmed, pointer=keys.pointer, names=keys.names, defaults=keys.defaults)
+        keys.assumed = outer.assumed
     return read_windows(keys, family, layers)
 
 

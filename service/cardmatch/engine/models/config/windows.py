@@ -45,7 +45,7 @@ def read_layer_types(keys: Keys, layers: int, allowed: tuple[str, ...]) -> list[
 
 def read_windows(keys: Keys, family: Family, layers: int) -> list[int | None]:
     """For each layer the tokens it sees, or None for all of them. Raises Invalid."""
-    window = _window(keys)
+    window = _window(keys, family)
     if family.window == "none" or window is None:
         return [None] * layers
     kinds = read_layer_types(keys, layers, ("full_attention", "sliding_attention"))
@@ -64,11 +64,12 @@ def read_windows(keys: Keys, family: Family, layers: int) -> list[int | None]:
     return [None] * layers
 
 
-def _window(keys: Keys) -> int | None:
+def _window(keys: Keys, family: Family) -> int | None:
     """Window size where windows are on: null turns them off, and so does `use_sliding_window: false`."""
     if keys.null("sliding_window") or not keys.flag("use_sliding_window", fallback=True):
         return None
-    return keys.maybe("sliding_window", low=0, high=MOST_CONTEXT) or None
+    low = 1 if family.pattern else 0  # where layers alternate, a window of nothing turns nothing off
+    return keys.maybe("sliding_window", low=low, high=MOST_CONTEXT) or None
 
 
 def _pattern(keys: Keys, family: Family, layers: int) -> list[bool]:
