@@ -30,13 +30,14 @@ def read_model(
     *,
     quantization: Mapping[str, Any] | None = None,
     safetensors: Mapping[str, int] | None = None,
+    complete: bool = True,
 ) -> Model:
     """The model of a Hugging Face config.json, its hf_quant_config.json and its element counts per dtype.
 
-    Raises Invalid with pointers below /config, /quantization and /safetensors.
+    A config that is not *complete* leaves to its class what it does not say. Raises Invalid with pointers below /config, /quantization and /safetensors.
     """
     try:
-        described = describe_config(config, dialects)
+        described = describe_config(config, dialects, complete=complete)
     except Invalid as wrong:
         raise wrong.under("/config") from None
     architecture = described.architecture
