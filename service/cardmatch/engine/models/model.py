@@ -34,7 +34,8 @@ def read_model(
 ) -> Model:
     """The model of a Hugging Face config.json, its hf_quant_config.json and its element counts per dtype.
 
-    A config that is not *complete* leaves to its class what it does not say. Raises Invalid with pointers below /config, /quantization and /safetensors.
+    A config that is not *complete* leaves to its class what it does not say. Raises Invalid with pointers below
+    /config, /quantization and /safetensors.
     """
     try:
         described = describe_config(config, dialects, complete=complete)
