@@ -115,6 +115,7 @@ class FaultCode(StrEnum):
     QUANTISED_WEIGHTS_NOT_TRAINABLE = "quantised_weights_not_trainable"  # weights, known: formats that are
     # Making images. In brackets: params.
     FRAMES_OF_IMAGE_MODEL = "frames_of_image_model"  # maximum
+    BATCH_BEYOND_REASON = "batch_beyond_reason"  # limit_bytes: more than any GPU will ever hold
     NO_DENOISER = "no_denoiser"  # no param: nothing in the pipeline makes pictures
     ONE_GPU_A_COPY = "one_gpu_a_copy"  # workload, count: of GPUs, each of which runs a copy of its own
     COMPONENT_UNKNOWN = "component_unknown"  # name: whose role does not show, known: those that do

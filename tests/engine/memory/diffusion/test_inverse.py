@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
+from cardmatch.engine.memory.diffusion.curves import Curve, PhaseName, activations
+from cardmatch.engine.memory.diffusion.inverse import largest_size, most_frames
+from cardmatch.engine.memory.diffusion.job import Size
 from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.diffusion.test_estimate import WORLD, estimate
 
@@ -66,3 +70,45 @@ def test_what_does_not_load_makes_nothing() -> None:
     largest = estimate("flux", "rtx-4090").placements[0].largest
     assert (largest.batch, largest.width_pixels, largest.height_pixels) == (0, 0, 0)
     assert estimate("flux").need.weights_bytes > 24 * GIB
+
+
+def test_closed_forms_agree_with_trying_every_size() -> None:
+    """Random phases: the largest picture and video are those that a search finds."""
+    draw = random.Random(7)
+    for _ in range(60):
+        found = tuple(_phase(draw) for _ in range(3))
+        size = Size(
+            draw.choice((1, 2, 5)), draw.choice((512, 832, 1280)), draw.choice((480, 720)), draw.choice((1, 17, 81))
+        )
+        room = draw.uniform(1e9, 6e10)
+        ratio = size.width / size.height
+        runs = [n for n in range(1, 1025) if _holds(found, room, size.batch, _area(n, ratio), size.frames)]
+        width, height = largest_size(found, room, size)
+        assert max(width, height) == 16 * max(runs, default=0)
+        longest = [n for n in range(1, 4097) if _holds(found, room, size.batch, size.pixels, n)]
+        assert most_frames(found, room, size) == max(longest, default=0)
+
+
+def _phase(draw: random.Random) -> Curve:
+    return Curve(
+        PhaseName.DENOISE,
+        draw.uniform(0, 1e10),
+        each=draw.uniform(0, 1e8),
+        linear=draw.uniform(1, 3000),
+        square=draw.choice((0.0, 1e-6)),
+        temporal=draw.choice((1, 4, 8)),
+        cap_pixels=draw.choice((None, 512**2)),
+        cap_frames=draw.choice((None, 9)),
+        alone=draw.choice((True, False)),
+        output=draw.choice((0.0, 6.0)),
+        fixed=draw.uniform(0, 1e9),
+    )
+
+
+def _area(steps: int, ratio: float) -> int:
+    longer, shorter = steps * 16, max(16, round(steps * min(ratio, 1 / ratio)) * 16)
+    return longer * shorter
+
+
+def _holds(found: tuple[Curve, ...], room: float, batch: int, pixels: int, frames: int) -> bool:
+    return all(curve.resident + activations(curve, batch, pixels, frames) <= room for curve in found)

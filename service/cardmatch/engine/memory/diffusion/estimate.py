@@ -22,7 +22,10 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.models.diffusion.component import Pipeline, total_parameters
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Params, Severity, notice
+
+MOST_BYTES = 1 << 54
+"""16 PiB: sums of such figures stay within what the wire takes for bytes."""
 
 
 def estimate_diffusion(
@@ -41,6 +44,7 @@ def estimate_diffusion(
     settled, known = settle(workload, pipeline), factors(calibration)
     job = settled.job
     tried = attempt(job, known, calibration)
+    check_reason(tried.process.high_bytes)
     shared = Trials(job, pipeline, known, calibration, {repr([]): tried})
     for index, placement in enumerate(placements):
         check_copies(placement, index, "diffusion")
@@ -57,6 +61,13 @@ def estimate_diffusion(
         height_pixels=job.size.height,
         frames=job.size.frames,
     )
+
+
+def check_reason(needed: int) -> None:
+    """Refuse what no figure of an answer could hold. Raises Invalid."""
+    if needed > MOST_BYTES:
+        params: Params = {"limit_bytes": MOST_BYTES}
+        raise Invalid(Fault(code=FaultCode.BATCH_BEYOND_REASON, pointer="/workload/batch", params=params))
 
 
 def check_copies(placement: Placement, index: int, workload: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from cardmatch.engine.memory.diffusion.curves import Curve, activations
+from cardmatch.engine.memory.diffusion.curves import Curve, activations, frames_of
 from cardmatch.engine.memory.diffusion.job import Size
 
 MOST_BATCH, MOST_PIXELS, MOST_FRAMES = 4096, 16_384, 4096
@@ -31,15 +32,74 @@ def largest_batch(found: tuple[Curve, ...], room: float, size: Size) -> int:
 def largest_size(found: tuple[Curve, ...], room: float, size: Size) -> tuple[int, int]:
     """Width and height of the largest picture of the same proportions that every phase can hold; 0 where none."""
     ratio = size.width / size.height
-    low, high = 0, MOST_PIXELS // STEP_PIXELS
-    while low < high:
-        middle = (low + high + 1) // 2
-        width, height = _sides(middle, ratio)
-        if all(_holds(curve, room, size.batch, width * height, size.frames) for curve in found):
-            low = middle
-        else:
-            high = middle - 1
-    return _sides(low, ratio) if low else (0, 0)
+    area = min((_pixels(curve, room, size) for curve in found), default=0.0)
+    near = math.sqrt(max(0.0, area) * max(ratio, 1 / ratio)) / STEP_PIXELS
+    most = MOST_PIXELS // STEP_PIXELS
+    steps = _settled(
+        min(most, int(near)),
+        most,
+        lambda count: _all_hold(found, room, size.batch, _area(count, ratio), size.frames),
+    )
+    return _sides(steps, ratio) if steps else (0, 0)
+
+
+def most_frames(found: tuple[Curve, ...], room: float, size: Size) -> int:
+    """Frames of the longest video of this size that every phase can hold; 0 where not even one."""
+    near = min((_frames(curve, room, size) for curve in found), default=0.0)
+    return _settled(
+        max(0, min(MOST_FRAMES, int(near))),
+        MOST_FRAMES,
+        lambda frames: _all_hold(found, room, size.batch, size.pixels, frames),
+    )
+
+
+def _left(curve: Curve, room: float, batch: int) -> float:
+    """What is left of *room* for that which grows with a picture, of each of a batch."""
+    return (room - curve.resident - curve.states - curve.fixed) / (1 if curve.alone else batch) - curve.each
+
+
+def _pixels(curve: Curve, room: float, size: Size) -> float:
+    """Pixels of the largest frame that a phase holds, as a real number."""
+    left, count = _left(curve, room, size.batch), 1 if curve.alone else size.batch
+    finished = curve.output * size.batch * size.frames / count
+    held = frames_of(curve, size.frames)
+    if curve.cap_pixels is not None:
+        cells = curve.cap_pixels * held
+        whole = cells * (curve.linear + curve.square * cells)
+        if whole + finished * curve.cap_pixels <= left:
+            return (left - whole) / finished if finished else float(MOST_PIXELS**2)
+    return _root(left, curve.linear * held + finished, curve.square * held**2)
+
+
+def _frames(curve: Curve, room: float, size: Size) -> float:
+    """Frames of the longest video that a phase holds, as a real number."""
+    left, count = _left(curve, room, size.batch), 1 if curve.alone else size.batch
+    finished = curve.output * size.batch * size.pixels / count
+    held = size.pixels if curve.cap_pixels is None else min(size.pixels, curve.cap_pixels)
+    if curve.cap_frames is not None:
+        cells = held * curve.cap_frames
+        whole = cells * (curve.linear + curve.square * cells)
+        if whole + finished * curve.cap_frames * curve.temporal <= left:
+            return (left - whole) / finished if finished else float(MOST_FRAMES)
+    return _root(left, curve.linear * held / curve.temporal + finished, curve.square * (held / curve.temporal) ** 2)
+
+
+def _root(left: float, slope: float, square: float) -> float:
+    """The largest x with slope · x + square · x² ≤ left; 0 where none is."""
+    if left < 0:
+        return 0.0
+    if square > 0:
+        return (math.sqrt(slope * slope + 4 * square * left) - slope) / (2 * square)
+    return left / slope if slope > 0 else float(MOST_PIXELS**2)
+
+
+def _settled(near: int, most: int, runs: Callable[[int], bool]) -> int:
+    """*near* corrected for rounding: the number itself runs, the next does not."""
+    while near < most and runs(near + 1):
+        near += 1
+    while near > 0 and not runs(near):
+        near -= 1
+    return near
 
 
 def _sides(steps: int, ratio: float) -> tuple[int, int]:
@@ -49,17 +109,10 @@ def _sides(steps: int, ratio: float) -> tuple[int, int]:
     return (longer, shorter) if ratio >= 1 else (shorter, longer)
 
 
-def most_frames(found: tuple[Curve, ...], room: float, size: Size) -> int:
-    """Frames of the longest video of this size that every phase can hold; 0 where not even one."""
-    low, high = 0, MOST_FRAMES
-    while low < high:
-        middle = (low + high + 1) // 2
-        if all(_holds(curve, room, size.batch, size.pixels, middle) for curve in found):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _area(steps: int, ratio: float) -> int:
+    width, height = _sides(steps, ratio)
+    return width * height
 
 
-def _holds(curve: Curve, room: float, batch: int, pixels: int, frames: int) -> bool:
-    return curve.resident + curve.states + activations(curve, batch, pixels, frames) <= room
+def _all_hold(found: tuple[Curve, ...], room: float, batch: int, pixels: int, frames: int) -> bool:
+    return all(curve.resident + curve.states + activations(curve, batch, pixels, frames) <= room for curve in found)

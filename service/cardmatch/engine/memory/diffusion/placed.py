@@ -24,7 +24,7 @@ PROCESS = "process"
 
 
 class Tried(NamedTuple):
-    """A job with its phases, its peak and the bands of the three counters."""
+    """A job with its phases, as curves and as they are told, its peak and the bands of the three counters."""
 
     job: DiffusionJob
     curves: tuple[Curve, ...]
@@ -33,6 +33,7 @@ class Tried(NamedTuple):
     reserved: Band
     process: Band
     context: float
+    told: tuple[DiffusionPhase, ...]
 
 
 def attempt(job: DiffusionJob, known: Factors, calibration: DiffusionCalibration) -> Tried:
@@ -43,7 +44,8 @@ def attempt(job: DiffusionJob, known: Factors, calibration: DiffusionCalibration
     allocated = band(top.allocated, calibration.allocated, basis)
     reserved = _at_least(band(top.reserved, calibration.reserved, basis), allocated, 0)
     process = _at_least(band(top.process, calibration.reserved, basis), allocated, round(known.context_bytes))
-    return Tried(job, found, top, allocated, reserved, process, known.context_bytes)
+    told = tuple([_phase(curve, job) for curve in found])
+    return Tried(job, found, top, allocated, reserved, process, known.context_bytes, told)
 
 
 def _at_least(outer: Band, inner: Band, more: int) -> Band:
@@ -126,7 +128,7 @@ def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
         bound_by=tried.top.curve.phase,
         per_gpu=_per_gpu(tried.top, total),
         peaks=Peaks(allocated=tried.allocated, reserved=tried.reserved, process=total),
-        phases=tuple([_phase(curve, tried.job) for curve in tried.curves]),
+        phases=tried.told,
         budget_bytes=judged.budget,
         physical_bytes=placement.device.physical_bytes,
         headroom_bytes=judged.budget - judged.expected,

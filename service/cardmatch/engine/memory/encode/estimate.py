@@ -8,6 +8,7 @@ import msgspec
 
 from cardmatch.engine.memory.answer import Change, WayToFit
 from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration
+from cardmatch.engine.memory.diffusion.estimate import check_copies, check_reason
 from cardmatch.engine.memory.encode.answer import EncodeEstimate, EncodeNeed, EncodePerGpu, EncodePlacement
 from cardmatch.engine.memory.encode.job import EncodeJob, settle
 from cardmatch.engine.memory.encode.workload import Encode, EncodeTask
@@ -39,6 +40,9 @@ def estimate_encode(
     """Estimate *workload* on each of *placements*. Raises Invalid with pointers into the request."""
     job = settle(workload, architecture, checkpoint)
     context = round(calibration.context_bytes.value)
+    check_reason(process(job, job.batch, job.tokens, context).high_bytes)
+    for index, placement in enumerate(placements):
+        check_copies(placement, index, "encode")
     return EncodeEstimate(
         parameters=parameters(architecture),
         need=EncodeNeed(
