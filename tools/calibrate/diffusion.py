@@ -12,6 +12,7 @@ from cardmatch.engine.memory.diffusion.curves import Curve
 from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.peak import curves, peak
 from cardmatch.engine.memory.diffusion.phases import encoding
+from cardmatch.engine.memory.diffusion.workload import ComponentOffload
 from cardmatch.engine.memory.training.calibration import Fit, Residual, Spread
 from cardmatch.engine.models.diffusion.component import Autoencoder
 from cardmatch.engine.terms.units import MIB
@@ -27,7 +28,8 @@ PRIORS = Factors(
     unreused_share=1.0,
     context_bytes=450 * MIB,  # CUDA 11.7 and later load kernels lazily: 300 to 400 MB, and cuBLAS's workspace
 )
-LOW, HIGH = 0.08, 0.92
+LOW, HIGH = 0.05, 0.95
+"""Nine cases in ten of sources that the fit has not seen: few sources, each with its own way of measuring."""
 FEWEST, UNMEASURED = 10, 1.35
 """With fewer cases than a tenth percentile takes, a band reaches 35 % up and as far down."""
 
@@ -93,11 +95,15 @@ def calibrate(seen: Sequence[Observation], as_of: str) -> DiffusionCalibration:
     """The constants with their ranges, spreads and residuals."""
     known, others = fit(seen), left_out(seen)
     fits: dict[str, Any] = {name: _fit_of(name, known, others, seen) for name in Factors._fields}
+    made = [each for each in seen if each.job.inference]
+    resident = [each for each in made if each.job.offload is ComponentOffload.NONE]
     return DiffusionCalibration(
         as_of=as_of,
         residuals=tuple([_residual(each, known, others[each.source]) for each in seen]),
-        allocated=_spread(seen, others, "allocated"),
-        reserved=_spread(seen, others, "reserved"),
+        allocated=_spread([each for each in resident if each.kind == "allocated"], others),
+        reserved=_spread([each for each in resident if each.kind == "reserved"], others),
+        offloaded=_spread([each for each in made if each not in resident], others),
+        trained=_spread([each for each in seen if each not in made], others),
         **fits,
     )
 
@@ -125,9 +131,9 @@ def _fit_of(name: str, known: Factors, others: dict[str, Factors], seen: Sequenc
     )
 
 
-def _spread(seen: Sequence[Observation], others: dict[str, Factors], kind: str) -> Spread:
-    """Quantiles of measured over predicted of cases whose source the fit had not seen, each source weighing alike."""
-    found = [each.measured_bytes / predicted(each, others[each.source]) for each in seen if each.kind == kind]
+def _spread(seen: Sequence[Observation], others: dict[str, Factors]) -> Spread:
+    """Quantiles of measured over predicted of cases whose source the fit had not seen; encoding rows left out."""
+    found = [each.measured_bytes / predicted(each, others[each.source]) for each in seen if not each.encoding]
     if len(found) < FEWEST:
         return Spread(low_ratio=1 / UNMEASURED, high_ratio=UNMEASURED, cases=len(found))
     return Spread(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration, factors
 from cardmatch.engine.memory.diffusion.peak import peak
-from cardmatch.engine.memory.diffusion.placed import Tried, attempt, band, verdict
+from cardmatch.engine.memory.diffusion.placed import Tried, attempt, band, spread_of, verdict
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.units import GIB
@@ -65,7 +65,7 @@ def _figure(prepared: Prepared, seen: Observation, fitted: DiffusionCalibration)
     known = factors(fitted)
     top = peak(found_curves(seen, known), seen.job.size, known)
     expected: float = getattr(top, seen.kind)
-    found = band(expected, getattr(fitted, seen.kind), Basis.CALIBRATED)
+    found = band(expected, spread_of(seen.job, seen.kind, fitted), Basis.CALIBRATED)
     task = prepared.case.setup["task"]
     return Figure(
         group={"vae_encode": ENCODING, "full": FULL}.get(task, PEAK),

@@ -32,7 +32,9 @@ class Factors(NamedTuple):
 class DiffusionCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How real pipelines differ from the bytes that follow from shapes; the fields of `Factors`, with their ranges.
 
-    The spreads are of peaks: `allocated` of those that PyTorch counts as allocated, `reserved` of reserved ones.
+    The spreads are of peaks: `allocated` of those that PyTorch counts as allocated, `reserved` of reserved ones,
+    `offloaded` of either where components wait in host memory, which frees less than it should,
+    `trained` of either in training.
     """
 
     as_of: str
@@ -46,6 +48,8 @@ class DiffusionCalibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     context_bytes: Fit
     allocated: Spread
     reserved: Spread
+    offloaded: Spread
+    trained: Spread
     residuals: tuple[Residual, ...] = ()
 
 

@@ -41,9 +41,10 @@ def attempt(job: DiffusionJob, known: Factors, calibration: DiffusionCalibration
     found = curves(job, known)
     top = peak(found, job.size, known)
     basis = weakest(job.basis, Basis.CALIBRATED if job.inference else Basis.EXTRAPOLATED)
-    allocated = band(top.allocated, calibration.allocated, basis)
-    reserved = _at_least(band(top.reserved, calibration.reserved, basis), allocated, 0)
-    process = _at_least(band(top.process, calibration.reserved, basis), allocated, round(known.context_bytes))
+    held = spread_of(job, "reserved", calibration)
+    allocated = band(top.allocated, spread_of(job, "allocated", calibration), basis)
+    reserved = _at_least(band(top.reserved, held, basis), allocated, 0)
+    process = _at_least(band(top.process, held, basis), allocated, round(known.context_bytes))
     told = tuple([_phase(curve, job) for curve in found])
     return Tried(job, found, top, allocated, reserved, process, known.context_bytes, told)
 
@@ -56,6 +57,15 @@ def _at_least(outer: Band, inner: Band, more: int) -> Band:
         high_bytes=max(outer.high_bytes, inner.high_bytes + more),
         basis=outer.basis,
     )
+
+
+def spread_of(job: DiffusionJob, kind: str, calibration: DiffusionCalibration) -> Spread:
+    """The spread of peaks of *kind*, allocated or reserved, of jobs like *job*."""
+    if not job.inference:
+        return calibration.trained
+    if job.offload is not ComponentOffload.NONE:
+        return calibration.offloaded
+    return calibration.reserved if kind == "reserved" else calibration.allocated
 
 
 def band(expected: float, spread: Spread, basis: Basis) -> Band:
