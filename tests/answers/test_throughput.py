@@ -89,6 +89,13 @@ def test_training_is_counted_in_tokens_or_sequences() -> None:
     assert tokens == pytest.approx(2048 * samples)
 
 
+def test_training_that_does_not_fit_is_refused() -> None:
+    """Weights, gradients and two states of 8 billion parameters do not fit in 24 GB."""
+    with pytest.raises(Invalid) as refused:
+        _answer({"card": "rtx-4090", "throughput": QWEN | {"workload": {"method": "full"}}}, unit="train_token")
+    assert refused.value.faults[0].code.value == "model_does_not_fit"
+
+
 def test_a_bare_size_is_a_rule_of_thumb() -> None:
     """The model that stands for a size says little of the others."""
     (option,) = _answer({"card": "l40s", "throughput": QWEN | {"model": "7B"}}).options

@@ -95,7 +95,7 @@ def _leave_one_out(family: Family, prepared: Sequence[tuple[Case, Any]], world: 
     if lots is not None:
         groups = lots([item for _, item in prepared])
     if family.leave_out is LeaveOut.LARGE_SOURCE:
-        groups = _in_lots(groups)
+        groups = in_lots(groups)
     found: list[Scored | None] = [None] * len(prepared)
     for positions in groups.values():
         held = set(positions)
@@ -105,7 +105,7 @@ def _leave_one_out(family: Family, prepared: Sequence[tuple[Case, Any]], world: 
     return found
 
 
-def _in_lots(groups: dict[str, list[int]]) -> dict[str, list[int]]:
+def in_lots(groups: dict[str, list[int]]) -> dict[str, list[int]]:
     """Sources with few rows are left out several at a time: stricter than one by one, and far fewer fits."""
     found = {key: positions for key, positions in groups.items() if len(positions) >= SMALL}
     small = sorted(key for key in groups if key not in found)

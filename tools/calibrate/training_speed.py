@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ PRIORS = {
     "train/narrowing": 0.95,
 }
 BASE_PULL, PULL = 1.0, 0.15
+FEWEST_ROWS = 3
+"""What fewer rows say of a chip or a framework may be a matter of their set-up."""
+
 TAIL, TENTH, FEWEST = 0.06, 0.1, 10
 FEW_LOW, FEW_HIGH = 0.6, 1.6
 
@@ -58,7 +62,8 @@ def _powers(seen: Seen) -> dict[str, float]:
 
 def fit(rows: Sequence[Seen]) -> dict[str, float]:
     """The constants that *rows* call for; a group of n rows weighs like its square root."""
-    order = sorted({name for each in rows for name in _powers(each)})
+    counts = Counter(name for each in rows for name in _powers(each))
+    order = sorted(name for name, number in counts.items() if number >= FEWEST_ROWS)
     position = {name: index for index, name in enumerate(order)}
     priors = [PRIORS.get(name, 1.0) for name in order]
     sizes = {group: sum(each.group == group for each in rows) for group in {each.group for each in rows}}
@@ -72,7 +77,8 @@ def _pull(index: int, prior: float, weight: float) -> Term:
 
 
 def _term(seen: Seen, weight: float, position: Mapping[str, int]) -> Term:
-    parts = [(position[name], power) for name, power in _powers(seen).items()]
+    powers_ = _powers(seen)
+    parts = [(position[name], power) for name, power in powers_.items() if name in position]
     base = math.log(rate_of(seen.chip) / executed_flops(seen.run) / seen.rate)
 
     def loss(values: Sequence[float]) -> float:

@@ -9,12 +9,15 @@ from cardmatch.answers.model import ModelReference, resolve_model
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.card import Card, mig_profile
 from cardmatch.engine.hardware.choice import Link
+from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.device import slice_device, whole_device
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.memory.training.estimate import estimate_training
 from cardmatch.engine.memory.training.settle import settle as settle_training
 from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.option import Measured, Option, Predicted, Reported
 from cardmatch.engine.money.price import OfferPrice
@@ -77,6 +80,12 @@ def _training(world: World, option: Option, asked: Predicted, unit: WorkUnit) ->
     model = resolve_model(world, named.model)
     job, _ = settle_training(named.workload, model.architecture, model.checkpoint, model.spread)
     card, placement = _placement(world, option, _offer(world, option))
+    placement = msgspec.structs.replace(placement, layout=Layout(data=placement.count))
+    memory = estimate_training(
+        model.architecture, model.checkpoint, named.workload, (placement,), world.calibration.training
+    )
+    if memory.placements[0].verdict is Verdict.DOES_NOT_FIT:
+        raise refusal(FaultCode.MODEL_DOES_NOT_FIT, "/model", card=card.id, count=placement.count)
     speed = training_speed(run_of(job, placement.count), chip_of(card), world.calibration.speed)
     per_token = 1.0 if unit is WorkUnit.TRAIN_TOKEN else 1 / job.sequence_tokens
     return _throughput(unit, speed.tokens_per_second, per_token)

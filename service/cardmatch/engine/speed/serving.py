@@ -15,7 +15,7 @@ from cardmatch.engine.speed.band import FIRST_TOKEN, Doubt, SpeedBand, doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from cardmatch.engine.speed.chip import Chip
 from cardmatch.engine.speed.lengths import Z95, Lengths, lengths
-from cardmatch.engine.speed.pace import EngineKind, Pace, pace_of
+from cardmatch.engine.speed.pace import SERIAL, EngineKind, Pace, pace_of
 from cardmatch.engine.speed.shape import Shape
 from cardmatch.engine.speed.steady import constant_load, steady
 from cardmatch.engine.speed.step import decode_work, timed
@@ -117,10 +117,15 @@ def serving_speed(
         load,
         lengths(load.output_tokens, load.output_tokens_p95),
         pace,
-        serving_doubt(shape, seat, known, exact_model=exact_model),
+        serving_doubt(shape, seat, known, exact_model=exact_model, alone=_alone(seat, load)),
         capacity_requests_per_second(shape, seat, load, pace),
     )
     return _closed(asked) if load.requests_per_second is None else _open(asked, load.requests_per_second)
+
+
+def _alone(seat: Seat, load: ServingLoad) -> bool:
+    """Whether a copy has one request at a time."""
+    return seat.slots <= 1 or (load.concurrency is not None and load.concurrency <= seat.layout.data)
 
 
 def seat_pace(shape: Shape, seat: Seat, known: SpeedCalibration) -> Pace:
@@ -137,10 +142,13 @@ def group_of(engine: EngineKind, *, mixture: bool) -> str:
     return f"{engine} {'mixture' if mixture else 'dense'}"
 
 
-def serving_doubt(shape: Shape, seat: Seat, known: SpeedCalibration, *, exact_model: bool = True) -> Doubt:
-    """How far off predictions for *seat* may be."""
+def serving_doubt(
+    shape: Shape, seat: Seat, known: SpeedCalibration, *, exact_model: bool = True, alone: bool = False
+) -> Doubt:
+    """How far off predictions for *seat* may be; *alone* is one request at a time, all that some engines' rows show."""
     group = group_of(seat.engine, mixture=shape.is_mixture)
     seen = seat.chip.card is not None and seat.chip.card in known.seen.get(group, ())
+    seen = seen and (alone or seat.engine not in SERIAL)
     return doubt(known.spreads.get(group), seen=seen, exact_model=exact_model)
 
 
