@@ -6,7 +6,14 @@ import pytest
 
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.training.workload import Checkpointing, Method
-from cardmatch.engine.speed.training import Run, executed_flops, model_flops, run, training_speed
+from cardmatch.engine.speed.training import (
+    Run,
+    executed_flops,
+    gathered_tokens_per_second,
+    model_flops,
+    run,
+    training_speed,
+)
 from tests.engine.speed.places import LLAMA_8B, chip
 
 KNOWN = bundled().calibration.speed
@@ -50,3 +57,14 @@ def test_utilisation_is_a_share_of_the_data_sheet() -> None:
     each = found.tokens_per_second_per_gpu
     assert found.tokens_per_second.expected == pytest.approx(8 * each.expected)
     assert each.low < each.expected < each.high
+
+
+def test_sharded_weights_wait_for_a_slow_link() -> None:
+    """16 GB gathered twice a pass of 2,048 tokens: PCIe 4 holds two L40S back, NVSwitch does not two A100s."""
+    half = {"link/pcie": 0.5, "link/nvlink": 0.5}
+    slow, fast = (
+        gathered_tokens_per_second(_run(Method.LORA, gpus=2)._replace(gathered_bytes=32e9, tokens=2048), place, half)
+        for place in (chip("l40s"), chip("a100-sxm-80"))
+    )
+    assert slow == pytest.approx(2048 * 31.5e9 / 2 / 16e9, rel=0.01)
+    assert fast == pytest.approx(2048 * 300e9 / 2 / 16e9, rel=0.01)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from cardmatch.engine.memory.training.job import TrainingJob
-from cardmatch.engine.memory.training.workload import Checkpointing, Method
+from cardmatch.engine.memory.training.workload import Checkpointing, Method, Sharding
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import has_experts
 from cardmatch.engine.speed.band import SpeedBand, doubt
@@ -40,8 +40,14 @@ SELECTIVE_SHARE = 0.15
 _RECOMPUTED = {Checkpointing.NONE: 0.0, Checkpointing.SELECTIVE: SELECTIVE_SHARE, Checkpointing.FULL: 1.0}
 
 
+_GATHERED = frozenset({Sharding.FSDP, Sharding.ZERO3, Sharding.HSDP})
+
+
 class Run(NamedTuple):
-    """A training run as its speed depends on it; `tokens` are those of one forward pass of one GPU."""
+    """A training run as its speed depends on it; `tokens` are those of one forward pass of one GPU.
+
+    `gathered_bytes` are the weights that sharded ranks fetch in both directions, and the gradients that they hand back.
+    """
 
     framework: str
     method: Method
@@ -54,6 +60,7 @@ class Run(NamedTuple):
     mixture: bool
     tokens: float
     gpus: int
+    gathered_bytes: float = 0.0
 
 
 class TrainingSpeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +75,7 @@ def run_of(job: TrainingJob, gpus: int) -> Run:
     """The run of *job* on *gpus*."""
     framework = job.workload.framework
     precision = job.workload.precision
-    return run(
+    made = run(
         job.architecture,
         framework=framework.value if framework else "transformers",
         method=job.workload.method,
@@ -79,6 +86,10 @@ def run_of(job: TrainingJob, gpus: int) -> Run:
         micro_batch=job.micro_batch,
         gpus=gpus,
     )
+    if gpus == 1 or (job.workload.sharding or job.default_sharding) not in _GATHERED:
+        return made
+    passes = 3 if job.workload.method is Method.FULL else 2
+    return made._replace(gathered_bytes=passes * float(sum(part.bytes for part in job.parts)))
 
 
 def run(
@@ -111,7 +122,9 @@ def run(
 
 def training_speed(asked: Run, chip: Chip, known: SpeedCalibration) -> TrainingSpeed:
     """The speed of *asked* on its GPUs, all of them *chip*."""
-    rate = tokens_per_second_per_gpu(asked, chip, known.values)
+    rate = min(
+        tokens_per_second_per_gpu(asked, chip, known.values), gathered_tokens_per_second(asked, chip, known.values)
+    )
     group = group_of(asked)
     seen = chip.card is not None and chip.card in known.seen.get(group, ())
     sure = doubt(known.spreads.get(group), seen=seen)
@@ -120,6 +133,16 @@ def training_speed(asked: Run, chip: Chip, known: SpeedCalibration) -> TrainingS
         tokens_per_second_per_gpu=sure.rate(rate),
         model_flops_utilisation=rate * model_flops(asked) / rate_of(chip),
     )
+
+
+def gathered_tokens_per_second(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
+    """What the link lets through where every pass gathers the weights; it overlaps with the arithmetic."""
+    if not asked.gathered_bytes:
+        return math.inf
+    link, rate = chip.link(min(asked.gpus, MACHINE_GPUS))
+    reached = rate * min(known.get(f"link/{link}", 1.0), MOST_OF_A_RATE)
+    sent = asked.gathered_bytes * (asked.gpus - 1) / asked.gpus
+    return asked.tokens * reached / sent
 
 
 def group_of(asked: Run) -> str:
