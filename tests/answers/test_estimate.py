@@ -266,3 +266,13 @@ def test_an_out_of_memory_error_of_a_stated_engine_is_answered_with_what_would_f
     assert answer.engine_log is not None
     assert answer.engine_log.engine == "vllm"
     assert answer.engine_log.fixes
+
+
+@pytest.mark.parametrize(("weights", "near"), [("gguf:FOO", "gguf:Q4_K_M"), ("gguf:Q4KM", "gguf:Q4_K_M")])
+def test_a_gguf_type_that_does_not_exist_is_pointed_at(weights: str, near: str) -> None:
+    """The fault points at the field and suggests types that do exist."""
+    with pytest.raises(Invalid) as refused:
+        ask(LLAMA, {"weights": weights})
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (FaultCode.WRONG_VALUE, "/workload/weights")
+    assert near in fault.suggestions

@@ -13,6 +13,7 @@ import pytest
 from msgspec import Meta
 
 from cardmatch.answers.misfit import explain
+from cardmatch.engine.models.formats import WeightFormat
 from cardmatch.engine.terms.fault import FaultCode
 
 
@@ -119,3 +120,13 @@ Number out of range%U
 Object contains unknown field `%U`%U
 Object missing required field `%U`%U
 """
+
+
+def test_a_pattern_that_lists_words_is_told_as_a_choice() -> None:
+    """A weight format that does not exist is answered with all that do, not with a regular expression."""
+    with pytest.raises(msgspec.ValidationError) as raised:
+        msgspec.convert("fp9", WeightFormat)
+    fault = explain(raised.value, "fp9", WeightFormat)
+    assert fault.code is FaultCode.WRONG_VALUE
+    assert {"as_published", "bf16", "fp8", "nvfp4", "gguf:Q4_K_M"} <= set(fault.params["known"])  # type: ignore[arg-type]
+    assert "fp8" in fault.suggestions

@@ -105,3 +105,12 @@ def test_what_is_wrong_is_named(reference: Any, code: FaultCode, pointer: str) -
     with pytest.raises(Invalid) as refused:
         resolve_model(WORLD, reference)
     assert (refused.value.faults[0].code, refused.value.faults[0].pointer) == (code, pointer)
+
+
+def test_sizes_that_a_config_leaves_to_its_class_are_assumptions() -> None:
+    """Gemma 3 4B's config.json says neither heads nor vocabulary: both are named with their values."""
+    text = {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
+    resolved = resolve_model(WORLD, ConfigModel(config={"model_type": "gemma3", "text_config": text}))
+    told = {each.pointer: each.value for each in resolved.assumptions}
+    assert told["/model/config/text_config/num_attention_heads"] == 8
+    assert told["/model/config/text_config/vocab_size"] == 262208

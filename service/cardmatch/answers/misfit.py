@@ -33,6 +33,8 @@ _BOUNDS = {
     ">": (FaultCode.NOT_ABOVE, "limit"),
     "<": (FaultCode.NOT_BELOW, "limit"),
 }
+_CHOICE = re.compile(r"\^\(((?:[\w-]+\|)+[^|()]+)\)\$(?:\(\?!\\n\))?")
+_EXAMPLE = {"gguf:[A-Za-z0-9_-]{1,32}": "gguf:Q4_K_M"}
 _FORMATS = {"datetime": "date-time", "date": "date", "time": "time", "duration": "duration", "UUID": "uuid"}
 
 
@@ -121,6 +123,15 @@ def _exact_length(found: re.Match[str], place: Place) -> Fault:
 
 
 def _pattern(found: re.Match[str], place: Place) -> Fault:
+    """A pattern that only lists words is a choice, and is told as one: `gguf:` and the like stand for all they open."""
+    listed = _CHOICE.fullmatch(ast.literal_eval(found[1]))
+    if listed is not None and isinstance(place.value, str):
+        known = [_EXAMPLE.get(each, each) for each in listed[1].split("|")]
+        value = place.value[:100]
+        near = tuple(get_close_matches(value, known, n=3))
+        return Fault(
+            code=FaultCode.WRONG_VALUE, pointer=place.pointer, params={"value": value, "known": known}, suggestions=near
+        )
     return _fault(FaultCode.WRONG_PATTERN, place, pattern=ast.literal_eval(found[1]))
 
 

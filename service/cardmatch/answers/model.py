@@ -18,7 +18,7 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
 from cardmatch.engine.models.consistency import check_architecture
 from cardmatch.engine.models.gguf.read import read_gguf
-from cardmatch.engine.models.model import read_model
+from cardmatch.engine.models.model import Model, read_model
 from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Params, Severity
@@ -196,18 +196,24 @@ def _from_architecture(_: World, reference: ArchitectureModel) -> Resolved:
 
 
 def _from_config(world: World, reference: ConfigModel) -> Resolved:
-    model = read_model(
-        reference.config, world.dialects, quantization=reference.quantization, safetensors=reference.safetensors
-    )
-    assumed = tuple(Assumption(pointer=f"/model{pointer}", value=value) for pointer, value in model.assumed.items())
-    return Resolved(
-        id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint, assumptions=assumed
+    return _described(
+        read_model(
+            reference.config, world.dialects, quantization=reference.quantization, safetensors=reference.safetensors
+        )
     )
 
 
 def _from_gguf(world: World, reference: GgufModel) -> Resolved:
-    model = read_gguf(reference.metadata, world.dialects, tensors=reference.tensors, file_bytes=reference.file_bytes)
-    return Resolved(id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint)
+    return _described(
+        read_gguf(reference.metadata, world.dialects, tensors=reference.tensors, file_bytes=reference.file_bytes)
+    )
+
+
+def _described(model: Model) -> Resolved:
+    assumed = tuple(Assumption(pointer=f"/model{pointer}", value=value) for pointer, value in model.assumed.items())
+    return Resolved(
+        id=None, name=None, architecture=model.architecture, checkpoint=model.checkpoint, assumptions=assumed
+    )
 
 
 _DESCRIBED: dict[type, Callable[[World, Any], Resolved]] = {

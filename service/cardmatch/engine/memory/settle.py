@@ -28,7 +28,10 @@ def settle(
     if workload.engine is DEFAULT_ENGINE:
         assumed["engine"] = str(DEFAULT_ENGINE.__struct_config__.tag)
     context, concurrency, mean = _lengths(workload, architecture, assumed)
-    stored = stored_as(architecture, checkpoint, workload.weights)
+    try:
+        stored = stored_as(architecture, checkpoint, workload.weights)
+    except Invalid as wrong:
+        raise wrong.under("/workload/weights") from None
     if workload.weights == "as_published":
         assumed["weights"] = stored.format
     cache = _cache_format(workload, stored)

@@ -11,6 +11,7 @@ from cardmatch.engine.models.checkpoint import Checkpoint, Stored, bits_per_weig
 from cardmatch.engine.models.formats import Dtype
 from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Params
 
 DTYPE_BYTES: dict[str, float] = {
     **dict.fromkeys(("F64", "I64", "U64"), 8),
@@ -22,6 +23,8 @@ DTYPE_BYTES: dict[str, float] = {
 }
 _LARGEST_CORRECTION = 1.5
 """Beyond this a file holds something else than the checkpoint: a second head, another model, several types."""
+_LEAST_PLAIN, _LEAST_PACKED, _MOST_HELD = 0.5, 1 / 16, 2.5
+"""Bytes of a whole repository over those of the config: towers that no config describes above, packing below."""
 _PLAIN = {"F32": Dtype.FP32, "F16": Dtype.FP16, "BF16": Dtype.BF16}
 
 
@@ -49,7 +52,18 @@ def fitted_to_tensors(architecture: Architecture, checkpoint: Checkpoint, elemen
         most = max(elements, key=lambda name: elements[name])
         if most in _PLAIN:
             checkpoint = plain(_PLAIN[most])
+    _check(architecture, checkpoint, total, elements)
     return fitted_to_file(architecture, checkpoint, total)
+
+
+def _check(architecture: Architecture, checkpoint: Checkpoint, total: int, elements: Mapping[str, int]) -> None:
+    """Refuse counts that cannot belong to the config: plain floats are all there, packed ones a sixteenth at least."""
+    expected = sum(piece.bytes for piece in parts(architecture, checkpoint))
+    plainly = not checkpoint.stored and max(elements, key=lambda name: elements[name]) in _PLAIN
+    least = _LEAST_PLAIN if plainly else _LEAST_PACKED
+    if not least * expected <= total <= _MOST_HELD * expected:
+        params: Params = {"value": total, "expected": expected, "other": "/config"}
+        raise Invalid(Fault(code=FaultCode.CONTRADICTION, pointer="/safetensors", params=params))
 
 
 def fitted_to_file(architecture: Architecture, checkpoint: Checkpoint, file_bytes: int) -> Checkpoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 import msgspec
 
@@ -12,6 +13,8 @@ from cardmatch.engine.models.gguf_rules import FALLBACK, MIXES, Mix, Rule, Where
 from cardmatch.engine.models.linears import Linear, PartKind, linears
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Params
+
+_USUAL = ["Q4_K_M", "Q5_K_M", "Q8_0"]
 
 
 class _Shape(msgspec.Struct, frozen=True):
@@ -41,7 +44,9 @@ def mix_bits(architecture: Architecture, label: str) -> dict[PartKind, float]:
     name = mix_name(label)
     if name is None:
         params: Params = {"value": f"gguf:{label[:32]}", "known": [f"gguf:{each}" for each in MIXES]}
-        raise Invalid(Fault(code=FaultCode.WRONG_VALUE, pointer="", params=params))
+        near = get_close_matches(label.upper(), MIXES, n=3, cutoff=0.5) or _USUAL
+        suggestions = tuple(f"gguf:{each}" for each in near)
+        raise Invalid(Fault(code=FaultCode.WRONG_VALUE, pointer="", params=params, suggestions=suggestions))
     mix = MIXES[name]
     shape = _shape(architecture)
     bits: dict[PartKind, float] = {}

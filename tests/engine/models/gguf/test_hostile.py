@@ -21,15 +21,15 @@ from tests.engine.models.gguf.test_read import (
 )
 from tests.engine.models.mutations import mutated, read_or_refused
 
-_FILE_BYTES = 1 << 20
+_FILE_BYTES = 1 << 21
 SMALL = metadata(
     "llama",
     block_count=2,
-    embedding_length=256,
-    feed_forward_length=512,
-    attention__head_count=4,
-    attention__head_count_kv=2,
-    vocab_size=1024,
+    embedding_length=512,
+    feed_forward_length=1024,
+    attention__head_count=8,
+    attention__head_count_kv=4,
+    vocab_size=1000,
 )
 SAMPLES: list[dict[str, Any]] = [
     {"metadata": LLAMA_8B},

@@ -226,3 +226,64 @@ def test_a_wrong_tensor_is_named(tensor: Any, pointer: str, dialects: Dialects) 
     with pytest.raises(Invalid) as refused:
         read_gguf(LLAMA_8B, dialects, tensors=[tensor])
     assert refused.value.faults[0].pointer == pointer
+
+
+@pytest.mark.parametrize(
+    ("heads", "elements"), [([8, 4] * 16, 16 * 2 * (8 + 4) * 128), ([8, 0] * 16, 16 * 2 * 8 * 128)]
+)
+def test_layers_have_the_cache_that_the_file_lists(heads: list[int], elements: int, dialects: Dialects) -> None:
+    """Key-value heads may differ from layer to layer: two elements a head and position, and none for no heads."""
+    model = read_gguf({**LLAMA_8B, "llama.attention.head_count_kv": heads}, dialects)
+    assert sum(row.layers * row.elements for row in by_layer(model.architecture)) == elements
+
+
+@pytest.mark.parametrize("heads", [0, [0] * 32])
+def test_attention_without_a_cache_is_refused(heads: Any, dialects: Dialects) -> None:
+    """Query heads need key-value heads somewhere."""
+    with pytest.raises(Invalid) as refused:
+        read_gguf({**LLAMA_8B, "llama.attention.head_count_kv": heads}, dialects)
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (FaultCode.TOO_SMALL, "/metadata/llama.attention.head_count_kv")
+
+
+def test_a_table_of_one_tensor_is_refused(dialects: Dialects) -> None:
+    """The embedding alone is not the file: half a billion elements where eight billion belong."""
+    table = [{"name": "token_embd.weight", "shape": [4096, 128256], "type": "F16"}]
+    with pytest.raises(Invalid) as refused:
+        read_gguf(LLAMA_8B, dialects, tensors=table)
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (FaultCode.CONTRADICTION, "/tensors")
+    assert fault.params["value"] == 4096 * 128256
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(999, FaultCode.WRONG_VALUE), ("Q4_K_M", FaultCode.WRONG_TYPE), (True, FaultCode.WRONG_TYPE)],
+)
+def test_a_type_that_is_not_known_is_refused_or_told_by_the_size(
+    number: Any, code: FaultCode, dialects: Dialects
+) -> None:
+    """Without a size nothing tells the type; 4.92 GB are a Q4_K_M of eight billion, and that is said."""
+    values = {**LLAMA_8B, "general.file_type": number}
+    with pytest.raises(Invalid) as refused:
+        read_gguf(values, dialects)
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (code, "/metadata/general.file_type")
+    model = read_gguf(values, dialects, file_bytes=4_920_739_232)
+    assert model.checkpoint.format == "gguf:Q4_K_M"
+    assert model.assumed == {"/metadata/general.file_type": 15}
+
+
+def test_a_type_that_is_not_stated_is_assumed_aloud(dialects: Dialects) -> None:
+    """Converters write F16 where nothing else is asked for (file type 1)."""
+    model = read_gguf({key: value for key, value in LLAMA_8B.items() if key != "general.file_type"}, dialects)
+    assert (model.checkpoint.format, model.assumed) == ("gguf:F16", {"/metadata/general.file_type": 1})
+
+
+@pytest.mark.parametrize("size", [1, 10**14])
+def test_a_size_that_no_such_file_has_is_refused(size: int, dialects: Dialects) -> None:
+    """Eight billion weights in Q4_K_M are neither a byte nor a hundred terabytes."""
+    with pytest.raises(Invalid) as refused:
+        read_gguf(LLAMA_8B, dialects, file_bytes=size)
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (FaultCode.CONTRADICTION, "/file_bytes")

@@ -154,3 +154,37 @@ def test_an_unreadable_quantisation_is_refused(
     with pytest.raises(Invalid) as refused:
         read_model({**LLAMA_70B, "quantization_config": quantization}, dialects)
     assert (refused.value.faults[0].code, refused.value.faults[0].pointer) == (code, pointer)
+
+
+@pytest.mark.parametrize("counts", [{"BF16": 5}, {"BF16": 0}, {"BF16": 705_537_064_960}, {"F16": 12_000_000_000}])
+def test_counts_of_another_model_are_refused(counts: dict[str, int], dialects: Dialects) -> None:
+    """Neither five elements nor ten times as many belong to 70.6 billion parameters."""
+    with pytest.raises(Invalid) as refused:
+        read_model(LLAMA_70B, dialects, safetensors=counts)
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (FaultCode.CONTRADICTION, "/safetensors")
+
+
+def test_two_tools_that_differ_are_not_reconciled(dialects: Dialects) -> None:
+    """AWQ in config.json and FP8 in ModelOpt's side file cannot both be; the same format in both can."""
+    config = {**LLAMA_70B, "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128}}
+    with pytest.raises(Invalid) as refused:
+        read_model(config, dialects, quantization={"quantization": {"quant_algo": "FP8"}})
+    fault = refused.value.faults[0]
+    assert (fault.code, fault.pointer) == (FaultCode.CONFLICTS_WITH, "/quantization")
+    assert read_model(config, dialects, quantization={"quant_algo": "W4A16_AWQ"}).checkpoint.format == "awq_int4"
+
+
+@pytest.mark.parametrize(
+    ("bits", "code"),
+    [(0, FaultCode.TOO_SMALL), ([], FaultCode.WRONG_TYPE), (2, FaultCode.WRONG_VALUE), (None, FaultCode.MISSING_FIELD)],
+)
+def test_bits_that_no_tool_packs_are_refused(bits: Any, code: FaultCode, dialects: Dialects) -> None:
+    """compressed-tensors packs four and eight bits."""
+    weights = {"num_bits": bits, "type": "int", "strategy": "group", "group_size": 128}
+    quantization = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
+    with pytest.raises(Invalid) as refused:
+        read_model({**LLAMA_70B, "quantization_config": quantization}, dialects)
+    fault = refused.value.faults[0]
+    assert fault.code is code
+    assert fault.pointer.startswith("/config/quantization_config/config_groups/group_0/weights")

@@ -26,6 +26,7 @@ from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
 from cardmatch.engine.models.formats import DTYPE_BITS, Dtype
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.parts import Part, parts
+from cardmatch.engine.terms.fault import Invalid
 from cardmatch.engine.terms.notice import Assumption, Scalar
 
 DEFAULT_SEQUENCE_TOKENS = 2048
@@ -154,7 +155,10 @@ def _stored(
         return plain(base)
     if workload.method is Method.LORA and workload.weights == "as_published":
         return plain(base)
-    stored = requantised(architecture, checkpoint, chosen.weights)
+    try:
+        stored = requantised(architecture, checkpoint, chosen.weights)
+    except Invalid as wrong:
+        raise wrong.under("/workload/weights") from None
     fused = architecture.family in EXPERTS_IN_ONE_TENSOR and chosen.weights in BITSANDBYTES
     if fused and not chosen.behaviour.quantises_experts:
         kept = tuple(each for each in stored.stored if each.part is not PartKind.EXPERTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from cardmatch.engine.models.config.keys import Keys, contradiction, integer, wrong_type
 from cardmatch.engine.models.config.shape import MOST_LAYERS, MOST_VOCABULARY
@@ -81,6 +81,10 @@ class Metadata:
             int(item) if isinstance(item, bool) else integer(item, f"{pointer}/{index}", low=low, high=high)
             for index, item in enumerate(value)
         ]
+
+    def none(self, name: str) -> NoReturn:
+        """Refuse *name* for being zero everywhere."""
+        raise Invalid(Fault(code=FaultCode.TOO_SMALL, pointer=self.pointer(name), params={"minimum": 1}))
 
     def varies(self, name: str) -> bool:
         """Whether *name* has different values in different layers."""

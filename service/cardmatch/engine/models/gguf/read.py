@@ -7,26 +7,22 @@ from typing import Any
 
 import msgspec
 
-from cardmatch.engine.models.architecture import Architecture, Attention, Dense, LayerGroup
-from cardmatch.engine.models.checkpoint import Checkpoint, Stored, requantised
+from cardmatch.engine.models.architecture import AnyBlock, Architecture, Attention, Dense, LayerGroup
+from cardmatch.engine.models.checkpoint import Checkpoint, Stored
 from cardmatch.engine.models.config.dialects import Dialects, Family
 from cardmatch.engine.models.config.keys import Keys, divisible
 from cardmatch.engine.models.config.read import READERS
 from cardmatch.engine.models.config.stack import stack
-from cardmatch.engine.models.fit import fitted_to_file
 from cardmatch.engine.models.formats import Dtype
-from cardmatch.engine.models.ggml import FILE_TYPES
+from cardmatch.engine.models.gguf.held import check_table, file_type, mixed
 from cardmatch.engine.models.gguf.metadata import Metadata
 from cardmatch.engine.models.gguf.tensors import Table, read_table
 from cardmatch.engine.models.gguf.translate import STATED, in_gguf_words, translated
-from cardmatch.engine.models.gguf_mix import mix_name
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.model import Model
 from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.models.parts import parts
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-
-_DEFAULT_MIX = "F16"
 
 
 def read_gguf(
@@ -47,12 +43,11 @@ def read_gguf(
         raise wrong.under("/metadata") from None
     table = read_table(tensors, len(architecture.layer_order)) if tensors else None
     if table is not None:
+        check_table(architecture, table, file_bytes)
         architecture = _as_held(architecture, table)
         return Model(architecture=architecture, checkpoint=_exact(architecture, table, metadata, file_bytes))
-    checkpoint = requantised(architecture, Checkpoint(format="fp32", base=Dtype.FP32), f"gguf:{_mix(metadata)}")
-    if file_bytes is not None:
-        checkpoint = fitted_to_file(architecture, checkpoint, file_bytes)
-    return Model(architecture=architecture, checkpoint=checkpoint)
+    checkpoint, assumed = mixed(architecture, metadata, file_bytes)
+    return Model(architecture=architecture, checkpoint=checkpoint, assumed=assumed)
 
 
 def _architecture(metadata: Metadata, dialects: Dialects) -> Architecture:
@@ -77,9 +72,31 @@ def _architecture(metadata: Metadata, dialects: Dialects) -> Architecture:
         found = READERS[family.reader](keys, family)
     except Invalid as wrong:
         raise in_gguf_words(wrong, metadata) from None
+    if family.reader == "decoder" and metadata.varies("attention.head_count_kv"):
+        found = _with_own_heads(found, metadata)
     return msgspec.structs.replace(
         found, family=name, tied_embeddings=family.tied, output_head=found.output_head and not family.headless
     )
+
+
+def _with_own_heads(architecture: Architecture, metadata: Metadata) -> Architecture:
+    """*architecture* with the key-value heads that the metadata lists layer by layer; none means no attention."""
+    counts = metadata.array("attention.head_count_kv", high=4096)
+    heads, pointer = metadata.pointer("attention.head_count"), metadata.pointer("attention.head_count_kv")
+
+    def layer(key: tuple[int, int]) -> LayerGroup:
+        group, kv_heads = architecture.layer_groups[key[0]], key[1]
+        blocks: list[AnyBlock] = []
+        for block in group.blocks:
+            if not isinstance(block, Attention):
+                blocks.append(block)
+            elif kv_heads:
+                divisible(block.query_heads, heads, divisor=kv_heads, other=pointer)
+                blocks.append(msgspec.structs.replace(block, kv_heads=kv_heads))
+        return msgspec.structs.replace(group, blocks=tuple(blocks))
+
+    groups, order = stack(zip(architecture.layer_order, counts, strict=False), layer)
+    return msgspec.structs.replace(architecture, layer_groups=groups, layer_order=order)
 
 
 def _layer_by_layer(metadata: Metadata, family: Family) -> Architecture:
@@ -89,6 +106,8 @@ def _layer_by_layer(metadata: Metadata, family: Family) -> Architecture:
     kv_heads = metadata.array("attention.head_count_kv", high=4096)
     widths = metadata.array("feed_forward_length", high=1 << 22)
     most = max(heads)
+    if most and not max(kv_heads):
+        metadata.none("attention.head_count_kv")
     size = metadata.maybe("attention.key_length") or divisible(
         hidden,
         metadata.pointer("embedding_length"),
@@ -121,13 +140,6 @@ def _layer_by_layer(metadata: Metadata, family: Family) -> Architecture:
     )
 
 
-def _mix(metadata: Metadata) -> str:
-    """The mix that `general.file_type` names, 16 bits where it is absent or new."""
-    number = metadata.values.get("general.file_type")
-    name = FILE_TYPES.get(number, _DEFAULT_MIX) if isinstance(number, int) else _DEFAULT_MIX
-    return mix_name(name) or _DEFAULT_MIX
-
-
 def _as_held(architecture: Architecture, table: Table) -> Architecture:
     """*architecture* with what only the tensors tell: whether the head is the embedding, and the small parameters."""
     tied = architecture.output_head and not table.has_output
@@ -149,8 +161,7 @@ def _exact(architecture: Architecture, table: Table, metadata: Metadata, file_by
         if size and count:
             bits = min(max(size * 8 / count, 0.01), 64.0)
             stored.append(Stored(part=kind, format=f"gguf:{table.types[kind]}", bits=bits))
-    number = metadata.values.get("general.file_type")
-    label = FILE_TYPES.get(number) if isinstance(number, int) else None
+    label = file_type(metadata)
     widest = max(table.bytes, key=lambda kind: table.bytes[kind])
     return Checkpoint(
         format=f"gguf:{label or table.types[widest]}",

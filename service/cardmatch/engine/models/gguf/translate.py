@@ -103,11 +103,13 @@ def _heads(metadata: Metadata, hidden: int) -> dict[str, Any]:
     if not heads:
         return {}
     kv_heads = max(metadata.array("attention.head_count_kv")) if metadata.has("attention.head_count_kv") else heads
+    if not kv_heads:
+        metadata.none("attention.head_count_kv")
     size = metadata.maybe("attention.key_length")
     if not size:
         pointer = metadata.pointer("embedding_length")
         size = divisible(hidden, pointer, divisor=heads, other=metadata.pointer("attention.head_count"))
-    found = {"num_attention_heads": heads, "num_key_value_heads": kv_heads or heads, "head_dim": size}
+    found = {"num_attention_heads": heads, "num_key_value_heads": kv_heads, "head_dim": size}
     values = metadata.maybe("attention.value_length")
     return found | ({"v_head_dim": values} if values and values != size else {})
 

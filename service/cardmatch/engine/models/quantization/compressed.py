@@ -8,6 +8,8 @@ from cardmatch.engine.models.quantization.lists import kv_scheme, spared_modules
 from cardmatch.engine.models.quantization.scheme import Number, Scheme, integer_number, named
 
 _MOST_GROUP = 1 << 16
+_BITS = (4, 8)
+"""What compressed-tensors packs (its quantization schemes W4A16, W8A16, W8A8, FP8, NVFP4, MXFP4)."""
 _EVERYTHING = {"Linear", "FusedMoE", "re:.*", "*", "MoEGMM"}
 
 
@@ -46,6 +48,8 @@ def compressed_tensors(keys: Keys) -> Scheme:
 def _number(weights: Keys, keys: Keys) -> Number:
     """The number format of one group of modules."""
     bits = weights.size("num_bits", low=1, high=16)
+    if bits not in _BITS:
+        wrong_value(str(bits), weights.at("num_bits"), [str(each) for each in _BITS])
     kind = weights.text("type", "int")
     group = weights.size("group_size", 0, low=-1, high=_MOST_GROUP)
     strategy = weights.text("strategy", "group" if group > 0 else "channel")

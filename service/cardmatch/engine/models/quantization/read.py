@@ -19,8 +19,11 @@ from cardmatch.engine.models.quantization.dialects import read_scheme
 from cardmatch.engine.models.quantization.lists import kv_scheme
 from cardmatch.engine.models.quantization.modules import Names, Patterns, joined, matches, names_of, parse_patterns
 from cardmatch.engine.models.quantization.scheme import Number, Scheme, named
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.notice import Params
 
 _DTYPES = {"bfloat16": Dtype.BF16, "float16": Dtype.FP16, "float32": Dtype.FP32, "half": Dtype.FP16}
+_OTHER_TOOLS = frozenset({"awq", "gptq", "gptqmodel", "auto-round", "bitsandbytes", "exl2", "exl3"})
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config")
 
 
@@ -71,13 +74,27 @@ def _described(config: Mapping[str, Any], side_file: Mapping[str, Any] | None) -
             if not isinstance(value, Mapping):
                 wrong_type(value, f"{pointer}/{key}", "object")
             if value:
-                return Keys(value, pointer=f"{pointer}/{key}")
+                return _agreeing(Keys(value, pointer=f"{pointer}/{key}"), side_file)
     if side_file is None:
         return None
     if not isinstance(side_file, Mapping):
         wrong_type(side_file, "/quantization", "object")
+    return _beside(side_file)
+
+
+def _beside(side_file: Mapping[str, Any]) -> Keys:
     inner = side_file.get("quantization")
     return Keys(inner if isinstance(inner, Mapping) else side_file, pointer="/quantization")
+
+
+def _agreeing(own: Keys, side_file: Mapping[str, Any] | None) -> Keys:
+    """The config's *own* description. Refused where another tool than ModelOpt wrote it and the side file differs."""
+    if own.text("quant_method") in _OTHER_TOOLS and isinstance(side_file, Mapping):
+        beside = _beside(side_file)
+        if beside.find("quant_algo") and read_scheme(beside).label != read_scheme(own).label:
+            params: Params = {"field": own.pointer}
+            raise Invalid(Fault(code=FaultCode.CONFLICTS_WITH, pointer="/quantization", params=params))
+    return own
 
 
 class _Around(msgspec.Struct, frozen=True):
