@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
 
-.PHONY: help install serve test lint openapi docs bench truth calibrate audit image lock
+.PHONY: help install serve test lint openapi docs bench soak truth calibrate audit image lock
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -38,6 +38,11 @@ openapi: ## Write openapi/openapi.json from the operations and their structs
 bench: ## Measure engine, server, memory and start-up against their marks, in one run
 	@$(BOOTSTRAP) runtime
 	@exec $(BIN)/python -m tools.bench
+
+soak: ## Load, ill treatment and thousands of drawn requests (MINUTES=10 of mixed traffic)
+	@$(BOOTSTRAP) dev
+	@SOAK_EXAMPLES=150 $(BIN)/python -m pytest -q tests/contract/test_schemathesis.py
+	@exec $(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10)
 
 truth: ## Score predictions against measured cases, every source left out of its own fit (ARGS= passes options)
 	@$(BOOTSTRAP) runtime

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -21,12 +22,18 @@ from cardmatch.http.problems import Refused
 from cardmatch.http.router import build
 from cardmatch.settings import Settings
 
-EXAMPLES = 25
+# `make soak` draws many, others at every run.
+_SOAKING = os.environ.get("SOAK_EXAMPLES")
+EXAMPLES = int(_SOAKING or 25)
 
 Case = Any  # schemathesis.Case is generic in what no test names
 schema = schemathesis.openapi.from_asgi("/openapi.json", build(OPERATIONS, bundled, Settings()))
 _settings = settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=not _SOAKING,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 _outcomes: Counter[tuple[str, str, int]] = Counter()
 
