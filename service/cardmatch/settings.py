@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         int, Meta(ge=1, le=64, description="Worker processes. In containers keep one and add replicas.")
     ] = 1
     backpressure: Annotated[
-        int, Meta(ge=1, le=65536, description="Connections that one worker holds at a time, idle ones too; others wait.")
+        int, Meta(ge=1, le=65536, description="Connections that a worker holds at a time, idle ones too; others wait.")
     ] = 1024
     header_read_timeout_seconds: Annotated[
         int, Meta(ge=1, le=300, description="Time for a client to send its request line and headers.")
