@@ -20,9 +20,9 @@ _COMMAND = re.compile(r"^\.venv/bin/cardmatch (estimate [^\n]+)$", re.MULTILINE)
 REQUESTS = _REQUEST.findall(README)
 
 
-def test_there_are_three_requests_to_paste() -> None:
+def test_there_are_four_requests_to_paste() -> None:
     """The pattern finds what a reader sees."""
-    assert len(REQUESTS) == 3
+    assert len(REQUESTS) == 4
 
 
 @pytest.mark.parametrize(("path", "body", "summary", "document"), REQUESTS)

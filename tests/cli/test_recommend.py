@@ -1,0 +1,42 @@
+"""`cardmatch recommend`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cardmatch.cli import main
+
+LOAD = ["--prompt-tokens", "1000", "--output-tokens", "300", "--requests-per-day", "10k", "--priced-on", "2026-11-30"]
+
+
+def test_options_are_a_table_with_the_counsel_below(capsys: pytest.CaptureFixture[str]) -> None:
+    """The summary first, one row an option, then what to look out for."""
+    assert main(["recommend", "llama 3.1 8b", *LOAD, "--limit", "3", "--language", "en"]) == 0
+    printed = capsys.readouterr().out
+    assert "is best" in printed.splitlines()[0]
+    assert "1. 1 × " in printed
+    assert "3. " in printed
+
+
+def test_the_json_is_that_of_the_api(capsys: pytest.CaptureFixture[str]) -> None:
+    """With its conditions taken over."""
+    card = ["--card", "h100-sxm-80", "--max-usd-per-hour", "3", "--json"]
+    assert main(["recommend", "llama 3.1 8b", *LOAD, *card]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {option["card"] for option in answer["options"]} == {"h100-sxm-80"}
+    assert all(option["usd_per_hour"] <= 3 for option in answer["options"])
+
+
+def test_nothing_that_qualifies_ends_with_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """And says what comes nearest, in the language asked for."""
+    line = ["recommend", "llama 3.1 405b", "--max-usd-per-hour", "0.1", "--language", "es"]
+    assert main(line) == 1
+    assert "Ninguna oferta" in capsys.readouterr().out
+
+
+def test_an_unknown_card_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the field and what it could be."""
+    assert main(["recommend", "7B", "--card", "rtx-490"]) == 2
+    assert "/constraints/cards/0" in capsys.readouterr().err
