@@ -111,3 +111,15 @@ def test_pictures_and_loads_are_no_training() -> None:
     load = {"prompt_tokens": 1, "output_tokens": 1, "concurrency": 1}
     assert refused(model="7B", workload=work, load=load) == ["/load"]
     assert refused(model="7B", job={"images": 50_000}) == ["/job/images"]
+
+
+def test_amounts_beyond_all_reckoning_are_refused_and_specks_are_one_token() -> None:
+    """What /cost would not take is neither returned for it nor answered."""
+    work = {"kind": "training", "method": "full"}
+    huge = {"examples": 10**11, "mean_tokens_per_example": 10**9, "epochs": 10_000}
+    assert refused(model="7B", workload=work, job=huge) == ["/job"]
+    speck = {"examples": 1, "mean_tokens_per_example": 1, "epochs": 5e-324}
+    question = recommended(model="7B", workload={**work, "data": speck}, limit=1).options[0].cost_request
+    assert question is not None
+    assert isinstance(question.work, Job)
+    assert question.work.units == 1

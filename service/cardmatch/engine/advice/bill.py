@@ -18,6 +18,7 @@ from cardmatch.engine.money.provider import Provider
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.work import Job, Service, Work
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
+from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import NoticeCode
 
 _HOUR = 3600
@@ -107,7 +108,15 @@ def question_of(
 
 
 def priced(question: CostQuestion, throughput: Throughput, ledger: Ledger) -> OptionCost:
-    """The bill of *question* at the rate that the search found."""
+    """The bill of *question* at the rate that the search found. Raises Invalid where it is out of all proportion."""
+    try:
+        return _answered(question, throughput, ledger)
+    except Invalid:  # its pointers are into a request that nobody sent
+        at = "/job" if isinstance(question.work, Job) else "/load"
+        raise refusal(FaultCode.COST_OUT_OF_REACH, at) from None
+
+
+def _answered(question: CostQuestion, throughput: Throughput, ledger: Ledger) -> OptionCost:
     figures = cost(
         question,
         offers=ledger.offers,

@@ -36,6 +36,9 @@ from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Assumption, Question, QuestionCode
 
 _JOB = "/job"
+_MOST_TOKENS = 1e18
+"""As many units as /cost reckons with."""
+
 _HOST_RAM_SHARE = 2
 
 
@@ -65,6 +68,10 @@ def recommend_training(
     if wanted.load is not None:
         raise refusal(FaultCode.CONFLICTS_WITH, "/load", field="workload")
     tokens = train_tokens(wanted.job, workload)
+    if tokens is not None:
+        tokens = max(tokens, 1.0)
+        if tokens > _MOST_TOKENS:
+            raise refusal(FaultCode.COST_OUT_OF_REACH, _JOB if wanted.job else "/workload/data")
     job, assumptions = settle(workload, subject.architecture, subject.checkpoint, subject.spread)
     objective, noted = _objective(wanted, tokens)
     shared = trials(job, factors(calibration), calibration)
