@@ -67,11 +67,7 @@ def recommend_training(
     """The machines for *workload*, best first. Raises Invalid with pointers into the request."""
     if wanted.load is not None:
         raise refusal(FaultCode.CONFLICTS_WITH, "/load", field="workload")
-    tokens = train_tokens(wanted.job, workload)
-    if tokens is not None:
-        tokens = max(tokens, 1.0)
-        if tokens > _MOST_TOKENS:
-            raise refusal(FaultCode.COST_OUT_OF_REACH, _JOB if wanted.job else "/workload/data")
+    tokens = _within_reach(train_tokens(wanted.job, workload), wanted)
     job, assumptions = settle(workload, subject.architecture, subject.checkpoint, subject.spread)
     objective, noted = _objective(wanted, tokens)
     shared = trials(job, factors(calibration), calibration)
@@ -120,6 +116,13 @@ def train_tokens(job: JobOfWork | None, workload: Training) -> float | None:
     if job.mean_tokens_per_example is None:
         raise refusal(FaultCode.NEEDS_FIELD, f"{_JOB}/examples", field="mean_tokens_per_example")
     return job.examples * job.mean_tokens_per_example * (job.epochs or 1.0)
+
+
+def _within_reach(tokens: float | None, wanted: Wanted) -> float | None:
+    """At least one token, at most what a bill can count."""
+    if tokens is not None and tokens > _MOST_TOKENS:
+        raise refusal(FaultCode.COST_OUT_OF_REACH, _JOB if wanted.job else "/workload/data")
+    return None if tokens is None else max(tokens, 1.0)
 
 
 def _demand(wanted: Wanted, tokens: float | None) -> Demand:
