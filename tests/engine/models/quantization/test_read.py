@@ -188,3 +188,16 @@ def test_bits_that_no_tool_packs_are_refused(bits: Any, code: FaultCode, dialect
     fault = refused.value.faults[0]
     assert fault.code is code
     assert fault.pointer.startswith("/config/quantization_config/config_groups/group_0/weights")
+
+
+@pytest.mark.parametrize(
+    ("bits", "code"), [(0, FaultCode.TOO_SMALL), ([], FaultCode.WRONG_TYPE), (2, FaultCode.WRONG_VALUE)]
+)
+def test_groups_beside_an_algorithm_are_held_to_it(bits: Any, code: FaultCode, dialects: Dialects) -> None:
+    """ModelOpt writes its algorithm and groups too: what cannot be is refused in either."""
+    groups = {"group_0": {"weights": {"num_bits": bits, "type": "float"}}}
+    quantization = {"quant_method": "modelopt", "quant_algo": "NVFP4", "config_groups": groups}
+    with pytest.raises(Invalid) as refused:
+        read_model({**LLAMA_70B, "quantization_config": quantization}, dialects)
+    pointer = "/config/quantization_config/config_groups/group_0/weights/num_bits"
+    assert (refused.value.faults[0].code, refused.value.faults[0].pointer) == (code, pointer)

@@ -45,11 +45,26 @@ def compressed_tensors(keys: Keys) -> Scheme:
     )
 
 
-def _number(weights: Keys, keys: Keys) -> Number:
-    """The number format of one group of modules."""
+def check_groups(keys: Keys) -> None:
+    """Refuse `config_groups` whose bits no tool packs, where something else says the format (ModelOpt)."""
+    groups = keys.within("config_groups")
+    for name in groups.values if groups else ():
+        group = groups.within(name) if groups else None
+        weights = group.within("weights") if group else None
+        if weights is not None and weights.find("num_bits"):
+            _bits(weights)
+
+
+def _bits(weights: Keys) -> int:
     bits = weights.size("num_bits", low=1, high=16)
     if bits not in _BITS:
         wrong_value(str(bits), weights.at("num_bits"), [str(each) for each in _BITS])
+    return bits
+
+
+def _number(weights: Keys, keys: Keys) -> Number:
+    """The number format of one group of modules."""
+    bits = _bits(weights)
     kind = weights.text("type", "int")
     group = weights.size("group_size", 0, low=-1, high=_MOST_GROUP)
     strategy = weights.text("strategy", "group" if group > 0 else "channel")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from cardmatch.engine.models.config.keys import Keys, wrong_type
 from cardmatch.engine.models.formats import FORMATS, grouped
 from cardmatch.engine.models.linears import PartKind
-from cardmatch.engine.models.quantization.compressed import compressed_tensors
+from cardmatch.engine.models.quantization.compressed import check_groups, compressed_tensors
 from cardmatch.engine.models.quantization.lists import kv_scheme, spared_modules, strings
 from cardmatch.engine.models.quantization.scheme import Number, Scheme, integer_number, named
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
@@ -118,6 +118,7 @@ def _exl(keys: Keys) -> Scheme:
 def _modelopt(keys: Keys) -> Scheme:
     """NVIDIA ModelOpt, in config.json or in its side file: one algorithm, or a table of modules with theirs."""
     algorithm = keys.text("quant_algo")
+    check_groups(keys)
     cache = kv_scheme(keys)
     spared = spared_modules(keys)
     if algorithm == "MIXED_PRECISION":
