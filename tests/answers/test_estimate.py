@@ -189,6 +189,21 @@ def test_parts_add_up_to_the_total() -> None:
             "/cards/0/layout/tensor",
         ),
         (
+            {"model": LLAMA, "cards": [{"card": "rtx-4090", "count": 3}]},
+            FaultCode.HEADS_NOT_DIVISIBLE,
+            "/cards/0/count",
+        ),
+        ({"model": "BAAI/bge-m3"}, FaultCode.WRONG_KIND_OF_MODEL, "/model"),
+        ({"model": "openai/whisper-large-v3"}, FaultCode.WRONG_KIND_OF_MODEL, "/model"),
+        (
+            {
+                "model": LLAMA,
+                "workload": {"kind": "inference", "engine": {"kind": "vllm", "args": "vllm serve Qwen/Qwen3-8B"}},
+            },
+            FaultCode.CONFLICTS_WITH,
+            "/workload/engine/args",
+        ),
+        (
             {"model": LLAMA, "cards": [{"card": "rtx-4090", "mig": "1g.10gb"}]},
             FaultCode.MIG_NOT_SUPPORTED,
             "/cards/0/mig",
@@ -253,26 +268,3 @@ def test_neighbours_and_drafters_are_named_like_any_model() -> None:
     with pytest.raises(Invalid) as refused:
         ask(LLAMA, {"also_resident": [{"model": "no such model at all"}]})
     assert refused.value.faults[0].pointer == "/workload/also_resident/0/model"
-
-
-def test_an_out_of_memory_error_of_a_stated_engine_is_answered_with_what_would_fix_it() -> None:
-    """What PyTorch's error calls taken is the job's own; Qwen3-14B at 29.5 GB cannot be on a 4090, but can be fixed."""
-    log = (
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
-        "23.64 GiB of which 1.50 GiB is free."
-    )
-    answer = ask("Qwen/Qwen3-14B", {"engine": {"kind": "vllm"}, "engine_log": log}, ["rtx-4090"])
-    assert answer.placements[0].verdict is Verdict.DOES_NOT_FIT
-    assert answer.engine_log is not None
-    assert answer.engine_log.engine == "vllm"
-    assert answer.engine_log.fixes
-
-
-@pytest.mark.parametrize(("weights", "near"), [("gguf:FOO", "gguf:Q4_K_M"), ("gguf:Q4KM", "gguf:Q4_K_M")])
-def test_a_gguf_type_that_does_not_exist_is_pointed_at(weights: str, near: str) -> None:
-    """The fault points at the field and suggests types that do exist."""
-    with pytest.raises(Invalid) as refused:
-        ask(LLAMA, {"weights": weights})
-    fault = refused.value.faults[0]
-    assert (fault.code, fault.pointer) == (FaultCode.WRONG_VALUE, "/workload/weights")
-    assert near in fault.suggestions

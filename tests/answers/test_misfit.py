@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from cardmatch.answers.misfit import explain
+from cardmatch.answers.misfit import explain, fitted
 from cardmatch.engine.models.formats import WeightFormat
-from cardmatch.engine.terms.fault import FaultCode
+from cardmatch.engine.terms.fault import FaultCode, Invalid
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,15 @@ def test_a_pattern_that_lists_words_is_told_as_a_choice() -> None:
     assert fault.code is FaultCode.WRONG_VALUE
     assert {"as_published", "bf16", "fp8", "nvfp4", "gguf:Q4_K_M"} <= set(fault.params["known"])  # type: ignore[arg-type]
     assert "fp8" in fault.suggestions
+
+
+def test_a_bound_next_to_nothing_is_said_as_more_than_nothing() -> None:
+    """Rates and prices start at a millionth, which nobody is helped by; zero is what was wrong."""
+
+    class Rate(msgspec.Struct):
+        value: Annotated[float, Meta(ge=1e-9)]
+
+    with pytest.raises(Invalid) as invalid:
+        fitted({"value": 0}, Rate)
+    fault = invalid.value.faults[0]
+    assert (fault.code, fault.params) == (FaultCode.NOT_ABOVE, {"limit": 0})

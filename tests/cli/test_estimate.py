@@ -24,6 +24,9 @@ def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ([LLAMA], 0),
         ([LLAMA, "--card", "rtx-4090"], 0),
+        ([LLAMA, "--card", "rtx-4090", "--engine", "llama_cpp", "--weights", "gguf:Q4_K_M"], 0),
+        ([LLAMA, "--card", "rtx-4090", "--engine-args", "--max-model-len 131072"], 1),
+        ([LLAMA, "--card", "rtx-4090", "--engine", "nothing"], 2),
         ([LLAMA, "--card", "rtx-4090", "--context", "8k", "--concurrency", "16"], 1),
         ([LLAMA, "--card", "rtx-4090", "--context", "8k", "--concurrency", "16", "--accept", "tight,queues"], 0),
         (["llama 2 13b", "--card", "rtx-4090", "--card", "h100-sxm-80"], 1),

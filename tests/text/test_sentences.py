@@ -44,7 +44,7 @@ NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "components", "country", "currency", "does_not_fit", "each",
     "field", "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label",
-    "low",
+    "low", "needed",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
     "sharding", "source", "suggestions", "target", "targets", "task", "tight",

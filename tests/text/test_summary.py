@@ -92,7 +92,7 @@ COMFORTABLE = _placement("h100-sxm-80", Verdict.COMFORTABLE)
         (
             ZH,
             (
-                "处理 16 个各 8,192 token 的请求时，Llama-3.1-8B-Instruct 需要 14.96 GiB 权重和 16.00 GiB KV 缓存。"
+                "处理 16 个请求（每个 8,192 token）时，Llama-3.1-8B-Instruct 需要 14.96 GiB 权重和 16.00 GiB KV 缓存。"
                 "H100 SXM5 80GB 可以宽裕地容纳。"
                 "GeForce RTX 4090 可以启动，但最多同时运行 5 个请求，其余请求需要排队。"
             ),

@@ -12,21 +12,26 @@ from cardmatch import __version__
 from cardmatch.answers.diffusion import DiffusionAnswer, diffusion_answer
 from cardmatch.answers.encode import EncodeAnswer, encode_answer
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
-from cardmatch.answers.model import ModelReference, Resolved, resolve_model
+from cardmatch.answers.model import ModelReference, Resolved, check_generates, resolve_model
 from cardmatch.answers.pages import snapshot_of
 from cardmatch.answers.pipeline import resolve_pipeline
-from cardmatch.answers.placements import Cards, alternatives, resolve_placements
+from cardmatch.answers.placements import Cards, alternatives, in_fields_given, resolve_placements
 from cardmatch.answers.training import Asked, TrainingAnswer, training_answer
+from cardmatch.catalogue.guests import is_hub_id
+from cardmatch.catalogue.names.models import resolve_model_name
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
+from cardmatch.engine.memory.arguments.command import named_model
 from cardmatch.engine.memory.diffusion.workload import Diffusion
 from cardmatch.engine.memory.encode.workload import Encode
+from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.estimate import ServingEstimate, estimate_serving
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
 from cardmatch.engine.terms.units import Bytes
 from cardmatch.text.language import Language
@@ -72,7 +77,13 @@ AnyEstimate = Estimate | TrainingAnswer | DiffusionAnswer | EncodeAnswer
 
 def estimate_vram(world: World, request: EstimateRequest, language: Language, today: dt.date) -> AnyEstimate:
     """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
-    world = snapshot_of(world, request.catalogue_version, None)
+    try:
+        return _answered(snapshot_of(world, request.catalogue_version, None), request, language, today)
+    except Invalid as wrong:
+        raise in_fields_given(wrong, request.cards) from None
+
+
+def _answered(world: World, request: EstimateRequest, language: Language, today: dt.date) -> AnyEstimate:
     workload = request.workload
     others = alternatives(world) if request.ways_to_fit else ()
     asked_on = Asked(request.cards, others, request.priced_on)
@@ -90,6 +101,8 @@ def estimate_vram(world: World, request: EstimateRequest, language: Language, to
 def _serving(
     world: World, request: EstimateRequest, workload: Inference, model: Resolved, language: Language, today: dt.date
 ) -> Estimate:
+    check_generates(model, "inference")
+    _check_named(world, workload, model)
     figures = estimate_serving(
         model.architecture,
         model.checkpoint,
@@ -98,11 +111,26 @@ def _serving(
         world.calibration.serving,
         alternatives=alternatives(world) if request.ways_to_fit else (),
         spread=model.spread,
-        model=model.id,
+        model=model.repository,
+        published=model.published,
         explained=request.explain,
         find=lambda name: _named(world, name),
     )
     return _in_words(world, request, workload, model, figures, language, today)
+
+
+def _check_named(world: World, workload: Inference, model: Resolved) -> None:
+    """Refuse a command line that names another model than the request. Raises Invalid at /workload/engine/args."""
+    words = getattr(workload.engine, "args", None)
+    name = None if words is None or isinstance(workload.engine, Ollama) else named_model(words)
+    if name is None or not is_hub_id(name) or model.id is None:
+        return
+    try:
+        other = resolve_model_name(world.model_index, name).id
+    except Invalid:
+        return
+    if other != model.id and name != model.repository:
+        raise refusal(FaultCode.CONFLICTS_WITH, "/workload/engine/args", field="/model")
 
 
 def _named(world: World, name: str) -> tuple[Architecture, Checkpoint]:

@@ -35,6 +35,7 @@ _BOUNDS = {
 }
 _CHOICE = re.compile(r"\^\(((?:[\w-]+\|)+[^|()]+)\)\$(?:\(\?!\\n\))?")
 _EXAMPLE = {"gguf:[A-Za-z0-9_-]{1,32}": "gguf:Q4_K_M"}
+_NEXT_TO_NOTHING = 1e-3
 _FORMATS = {"datetime": "date-time", "date": "date", "time": "time", "duration": "duration", "UUID": "uuid"}
 
 
@@ -103,7 +104,10 @@ def _type(found: re.Match[str], place: Place) -> Fault:
 
 def _bound(found: re.Match[str], place: Place) -> Fault:
     code, name = _BOUNDS[found[2]]
-    return _fault(code, place, **{name: ast.literal_eval(found[3])})
+    limit = ast.literal_eval(found[3])
+    if code is FaultCode.TOO_SMALL and 0 < limit < _NEXT_TO_NOTHING:  # a bound that stands for “more than nothing”
+        return _fault(FaultCode.NOT_ABOVE, place, limit=0)
+    return _fault(code, place, **{name: limit})
 
 
 def _length(found: re.Match[str], place: Place) -> Fault:

@@ -70,12 +70,17 @@ ModelReference = ModelName | ConfigModel | GgufModel | ArchitectureModel | Diffu
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reference means. *size* is set for a bare size, whose reference model stands for others that *spread*."""
+    """What a reference means. *size* is set for a bare size, whose reference model stands for others that *spread*.
+
+    *repository* is where engines find the weights, and *published* their format there, where it is not *checkpoint*'s.
+    """
 
     id: str | None
     name: str | None
     architecture: Architecture
     checkpoint: Checkpoint
+    repository: str | None = None
+    published: str | None = None
     size: str | None = None
     spread: Spread | None = None
     revision: str | None = None
@@ -114,8 +119,11 @@ def _named(world: World, name: str) -> Resolved:
         checkpoint, notices = same_shape_checkpoint(row, name)
     elif found.weights is not None:
         checkpoint = requantised(row.architecture, checkpoint, found.weights)
+    said = is_hub_id(name) and (found.match in _EXACTLY or found.weights is not None)
     return Resolved(
         id=row.id,
+        repository=name if said else row.id,
+        published=None if said or found.weights is None else row.checkpoint.format,
         name=found.size or row.id.rpartition("/")[2],
         architecture=row.architecture,
         checkpoint=checkpoint,
@@ -129,6 +137,12 @@ def _named(world: World, name: str) -> Resolved:
 def wrong_kind(model_kind: str, workload: str, fitting: str) -> Invalid:
     """A model of *model_kind* does not do *workload*, but *fitting*."""
     return refusal(FaultCode.WRONG_KIND_OF_MODEL, "", model_kind=model_kind, workload=workload, fitting=fitting)
+
+
+def check_generates(model: Resolved, workload: str) -> None:
+    """Refuse *workload* of chats for what encodes text or listens. Raises Invalid at /model."""
+    if model.architecture.encoder is not None or not model.architecture.output_head:
+        raise wrong_kind("encoder", workload, "encode").under("/model")
 
 
 _SAID = frozenset({Match.ID, Match.ALIAS})
@@ -149,6 +163,7 @@ def _guest(world: World, name: str) -> Resolved | None:
         raise Invalid(*(msgspec.structs.replace(fault, pointer="") for fault in wrong.faults)) from None
     return Resolved(
         id=guest.id,
+        repository=guest.id,
         name=guest.id.rpartition("/")[2],
         architecture=model.architecture,
         checkpoint=model.checkpoint,

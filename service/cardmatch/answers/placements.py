@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from cardmatch.catalogue.names.cards import resolve_card
@@ -51,6 +52,21 @@ def resolve_placement(world: World, choice: str | CardChoice) -> Placement:
         occupied_bytes=choice.occupied_bytes,
         host_ram_bytes=choice.host_ram_bytes,
     )
+
+
+def in_fields_given(invalid: Invalid, choices: tuple[str | CardChoice, ...] | None) -> Invalid:
+    """*invalid*, where it points at a layout that was filled in, at the count that it was filled in from."""
+    for index, choice in enumerate(choices or ()):
+        layout = f"/cards/{index}/layout/"
+        if isinstance(choice, CardChoice) and choice.layout is None:
+            faults = (
+                msgspec.structs.replace(each, pointer=f"/cards/{index}/count")
+                if each.pointer.startswith(layout)
+                else each
+                for each in invalid.faults
+            )
+            invalid = Invalid(*faults)
+    return invalid
 
 
 def _own_link(world: World, device: Device) -> Link | None:

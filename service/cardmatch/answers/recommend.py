@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from cardmatch import __version__
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
-from cardmatch.answers.model import ModelReference, Resolved, resolve_model
+from cardmatch.answers.model import ModelReference, Resolved, check_generates, resolve_model
 from cardmatch.answers.pages import snapshot_of
 from cardmatch.answers.providers import check_providers
 from cardmatch.catalogue.names.cards import resolve_card
@@ -76,6 +76,7 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
             subject, workload, wanted, sold, training, presets(), priced_on=priced_on, paces=paces
         )
     else:
+        check_generates(model, "inference")
         serving, sold = world.calibration.serving, shelf(world)
         figures = recommend(subject, workload, wanted, sold, serving, presets(), priced_on=priced_on, paces=paces)
     return _in_words(world, request, model, figures, language, priced_on)

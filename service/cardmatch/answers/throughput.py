@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.answers.misfit import fitted
-from cardmatch.answers.model import ModelReference, resolve_model
+from cardmatch.answers.model import ModelReference, check_generates, resolve_model
 from cardmatch.catalogue.world import World
 from cardmatch.engine.hardware.card import Card, mig_profile
 from cardmatch.engine.hardware.choice import Link
@@ -100,6 +100,7 @@ def _serving(world: World, option: Option, asked: Predicted, prompt: int, output
     """The speed on all GPUs of *option*: at the workload's concurrency, or with every slot taken."""
     named = fitted({"model": asked.model, "workload": {"kind": "inference", **asked.workload}}, _Named)
     workload, model = named.workload, resolve_model(world, named.model)
+    check_generates(model, "inference")
     tokens = prompt + output
     context = max(tokens, workload.context_tokens or 0)
     asked_for = msgspec.structs.replace(workload, context_tokens=context, mean_tokens_per_request=tokens)

@@ -19,6 +19,7 @@ from cardmatch.catalogue.world import bundled
 from cardmatch.cli import diffusion, encode, shorthand, training
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
 from cardmatch.engine.memory.answer import PlacementEstimate
+from cardmatch.engine.memory.inference import DEFAULT_ENGINE
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", type=shorthand.tokens, metavar="TOKENS", help="longest request; 8k is 8,192")
     parser.add_argument("--concurrency", type=shorthand.count, metavar="N", help="requests at the same time")
     parser.add_argument("--mean-tokens", type=shorthand.tokens, metavar="TOKENS", help="mean length of a request")
+    parser.add_argument("--engine", metavar="KIND", help="vllm, sglang, tensorrt_llm, llama_cpp, ollama, lm_studio, …")
+    parser.add_argument("--engine-args", metavar="WORDS", help="its command line, such as '--max-model-len 16384'")
     parser.add_argument("--weights", metavar="FORMAT", help="number format of the weights, such as fp8 or awq_int4")
     parser.add_argument("--kv-cache", metavar="FORMAT", help="number format of the cache, such as fp8_e4m3")
     parser.add_argument(
@@ -95,6 +98,7 @@ def _verdicts(text: str) -> frozenset[Verdict]:
 def _serving(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "kind": "inference",
+        "engine": _engine(arguments),
         "context_tokens": arguments.context,
         "concurrency": arguments.concurrency,
         "mean_tokens_per_request": arguments.mean_tokens,
@@ -110,6 +114,13 @@ def _workload(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.image or arguments.frames or named_pipeline(bundled().pipelines, arguments.model) is not None:
         return diffusion.workload(arguments)
     return _serving(arguments) if arguments.train is None else training.workload(arguments)
+
+
+def _engine(arguments: argparse.Namespace) -> dict[str, str] | None:
+    """The engine that is named, or the default one where only its command line is given."""
+    words = {} if arguments.engine_args is None else {"args": arguments.engine_args}
+    kind = arguments.engine or (str(DEFAULT_ENGINE.__struct_config__.tag) if words else None)
+    return None if kind is None else {"kind": kind, **words}
 
 
 def _body(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cardmatch.text.problem import ProblemType
 
 T = TypeVar("T")
 _MOST = 100
-_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,18})")
+_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,99})")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BOOLEANS = {"true": True, "false": False}
 

@@ -75,6 +75,10 @@ class Forms(NamedTuple):
         raise TypeError(f"{self.by} chooses no form: {value!r}")
 
 
+_STRAY = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+"""A space that set off a name, where the name ends in Chinese itself."""
+
+
 def say(family: str, code: str, params: Mapping[str, Value], language: Language) -> str:
     """The sentence for *code* in *language*.
 
@@ -134,4 +138,4 @@ def word(table: str, value: str, language: Language) -> str:
 
 def join_sentences(said: Sequence[str], language: Language) -> str:
     """Whole sentences one after the other, with the space between them that the language's script has."""
-    return sentences(language).words["between"]["sentences"].join(said)
+    return _STRAY.sub("", sentences(language).words["between"]["sentences"].join(said))

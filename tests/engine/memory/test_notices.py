@@ -18,7 +18,6 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import plain
-from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.terms.notice import NoticeCode
 from cardmatch.engine.terms.units import GIB
 from tests.engine.memory.architectures import A100_80, H100, LLAMA_8B, LLAMA_70B, RTX_4090, device, placement
@@ -141,14 +140,6 @@ def test_requests_beyond_the_engines_limit_wait() -> None:
 
 
 def test_a_request_longer_than_the_engine_takes_is_named() -> None:
-    """`max_model_len` goes before what the workload asks."""
-    workload = Inference(engine=Vllm(max_model_len=4096), context_tokens=8192)
+    """What a command line says goes before what the workload asks."""
+    workload = Inference(engine=Vllm(args="--max-model-len 4096"), context_tokens=8192)
     assert NoticeCode.CONTEXT_BEYOND_SLOT in codes(placed(LLAMA_8B, workload, placement(H100)))
-
-
-@pytest.mark.parametrize(("engine", "taken"), [(Vllm(), False), (LlamaCpp(), True)])
-def test_a_cache_format_that_an_engine_lacks_is_named(engine: Vllm | LlamaCpp, *, taken: bool) -> None:
-    """Q8_0 is llama.cpp's."""
-    workload = Inference(engine=engine, context_tokens=4096, kv_cache=KvFormat.Q8_0)
-    found = placed(LLAMA_8B, workload, placement(H100))
-    assert (NoticeCode.CACHE_FORMAT_NOT_TAKEN not in codes(found)) is taken

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cardmatch.engine.hardware.choice import Link
-from cardmatch.engine.memory.engines.ollama.options import Ollama
-from cardmatch.engine.memory.engines.sglang.options import Sglang
-from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
-from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reservation import Reservation
-from cardmatch.engine.models.kv_formats import KvCache, KvFormat, KvFormats
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
@@ -24,16 +19,6 @@ _NATIVE_FROM = {
     "mxfp4": (10, 0),
 }
 """Compute capability whose tensor cores multiply a format (CUDA C++ programming guide, arithmetic of tensor cores)."""
-
-_PLAIN = frozenset({KvFormat.BF16, KvFormat.FP16})
-_EIGHT_BITS = frozenset({KvFormat.FP8_E4M3, KvFormat.FP8_E5M2})
-_CACHE_FORMATS: dict[type, frozenset[KvFormat]] = {
-    Vllm: _PLAIN | _EIGHT_BITS | {KvFormat.FP8_DS_MLA, KvFormat.INT8, KvFormat.NVFP4},
-    Sglang: _PLAIN | _EIGHT_BITS | {KvFormat.NVFP4},
-    TensorrtLlm: _PLAIN | {KvFormat.FP8_E4M3, KvFormat.INT8, KvFormat.NVFP4},
-    Ollama: frozenset({KvFormat.FP16, KvFormat.Q8_0, KvFormat.Q4_0}),
-}
-"""What an engine's option for the format takes; llama.cpp takes all ggml types, Transformers what its classes store."""
 
 
 def advisories(job: ServingJob, engine: Any, placement: Placement, reservation: Reservation) -> tuple[Notice, ...]:
@@ -63,15 +48,7 @@ def advisories(job: ServingJob, engine: Any, placement: Placement, reservation: 
         )
     if device.vendor not in {None, NVIDIA} or reservation.activations.basis is Basis.EXTRAPOLATED:
         found.append(notice(NoticeCode.LITTLE_MEASURED, Severity.INFO, engine=kind, card=card))
-    taken = _CACHE_FORMATS.get(type(engine))
-    if taken is not None and not job.automatic_cache and _formats(job.kv_cache) - taken:
-        name = "/".join(sorted(each.value for each in _formats(job.kv_cache)))
-        found.append(notice(NoticeCode.CACHE_FORMAT_NOT_TAKEN, Severity.CAUTION, engine=kind, kv_cache=name))
     return tuple(found)
-
-
-def _formats(kv_cache: KvCache) -> frozenset[KvFormat]:
-    return frozenset({kv_cache.k, kv_cache.v} if isinstance(kv_cache, KvFormats) else {kv_cache})
 
 
 def _below(capability: str | None, native_from: tuple[int, int]) -> bool:

@@ -9,7 +9,7 @@ from cardmatch.engine.memory.answer import KvCache, Need, PlacementEstimate
 from cardmatch.engine.memory.assumed import assumed_of_engine
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.commands.subject import Subject
-from cardmatch.engine.memory.commands.write import written
+from cardmatch.engine.memory.commands.write import checkpoint_needed, written
 from cardmatch.engine.memory.engines.registry import arranged
 from cardmatch.engine.memory.explain.explain import explain
 from cardmatch.engine.memory.inference import Inference
@@ -20,6 +20,7 @@ from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_c
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.profile import profile
 from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.memory.supported import check_card
 from cardmatch.engine.memory.told import Told, log_reading, told
 from cardmatch.engine.memory.ways.search import ways_to_fit
 from cardmatch.engine.memory.ways.trial import Request, Trial
@@ -27,7 +28,7 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity, notice
 
 
 class ServingEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,21 +56,23 @@ def estimate_serving(
     alternatives: tuple[Placement, ...] = (),
     spread: Spread | None = None,
     model: str | None = None,
+    published: str | None = None,
     explained: bool = False,
     find: Find = nobody,
 ) -> ServingEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, best first; without any none is computed.
-    *spread* is given for a bare size. *model* is how engines find the model, for the command that starts them.
+    *spread* is given for a bare size. *model* is how engines find the model, for the command that starts them,
+    and *published* the format that is found there, where it is not the checkpoint's.
     *explained* also gives the reckoning of every placement. *find* resolves the names of drafters and of models that
     share the cards. Raises Invalid with pointers into the request.
     """
     started = told(workload, placements, architecture, checkpoint)
     job, assumptions = settle(started.workload, architecture, checkpoint, spread)
     job = with_drafter(job, find, "/workload/engine/args" if workload.speculative is None else "/workload/speculative")
-    changed = started.workload.weights not in {"as_published", checkpoint.format}
-    quantised_to = started.workload.weights if changed else None
+    source = published or checkpoint.format
+    quantised_to = None if job.checkpoint.format == source else job.checkpoint.format
     request = Request(
         calibration=calibration,
         alternatives=alternatives,
@@ -78,7 +81,7 @@ def estimate_serving(
         find=find,
     )
     estimates = tuple(
-        _estimate_one(_subject(started, job, placement, model, quantised_to), index, request)
+        _estimate_one(_subject(started, job, placement, (model, quantised_to, source)), index, request)
         for index, placement in enumerate(started.placements)
     )
     return _together(started, job, assumptions, estimates, calibration)
@@ -107,11 +110,13 @@ def _together(
 
 
 def _subject(
-    started: Told, job: ServingJob, placement: Placement, model: str | None, quantised_to: str | None
+    started: Told, job: ServingJob, placement: Placement, found: tuple[str | None, str | None, str]
 ) -> Subject:
+    model, quantised_to, published = found
     return Subject(
         model=model,
         quantised_to=quantised_to,
+        published=published,
         job=job,
         engine=started.workload.engine,
         placement=placement,
@@ -122,6 +127,7 @@ def _subject(
 def _estimate_one(subject: Subject, index: int, request: Request) -> PlacementEstimate:
     job, engine = subject.job, subject.engine
     check_layout(job.architecture, arranged(engine, subject.placement), index)
+    check_card(engine, job.kv_cache, subject.placement.device)
     tried = request.tried(Trial(changes=(), job=job, engine=engine, where=subject.placement))
     where, placed = tried.where, tried.placed
     ways = () if tried.good or not request.alternatives else ways_to_fit(request, tried, index)
@@ -136,8 +142,16 @@ def _estimate_one(subject: Subject, index: int, request: Request) -> PlacementEs
             *placed.notices,
             *advisories(job, engine, where, tried.reservation),
             *residents_notices(request.residents, others),
+            *_checkpoint_notices(subject),
         ),
     )
+
+
+def _checkpoint_notices(subject: Subject) -> tuple[Notice, ...]:
+    if not checkpoint_needed(subject):
+        return ()
+    engine, wanted = str(subject.engine.__struct_config__.tag), subject.quantised_to or ""
+    return (notice(NoticeCode.CHECKPOINT_NEEDED, Severity.CAUTION, model=subject.name, format=wanted, engine=engine),)
 
 
 def _command(subject: Subject, where: Placement, longest: int) -> str | None:

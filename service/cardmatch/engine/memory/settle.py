@@ -6,10 +6,11 @@ from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN
 from cardmatch.engine.memory.inference import DEFAULT_ENGINE, Inference
 from cardmatch.engine.memory.job import ServingJob, Spread
 from cardmatch.engine.memory.profile import profile, stored_as
+from cardmatch.engine.memory.supported import check_formats
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.formats import Dtype
-from cardmatch.engine.models.kv_formats import KvCache, KvFormat
+from cardmatch.engine.models.kv_formats import KvCache, KvFormat, KvFormats
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Assumption, Scalar
@@ -22,22 +23,26 @@ def settle(
     architecture: Architecture,
     checkpoint: Checkpoint,
     spread: Spread | None = None,
+    *,
+    checked: bool = True,
 ) -> tuple[ServingJob, tuple[Assumption, ...]]:
-    """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload."""
+    """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload.
+
+    Where not *checked*, the engine may have formats that it does not load: rows that measure what follows from others.
+    """
     assumed: dict[str, Scalar] = {}
     if workload.engine is DEFAULT_ENGINE:
         assumed["engine"] = str(DEFAULT_ENGINE.__struct_config__.tag)
     context, concurrency, mean = _lengths(workload, architecture, assumed)
-    try:
-        stored = stored_as(architecture, checkpoint, workload.weights)
-    except Invalid as wrong:
-        raise wrong.under("/workload/weights") from None
+    stored = _stored(workload, architecture, checkpoint)
     if workload.weights == "as_published":
         assumed["weights"] = stored.format
     cache = _cache_format(workload, stored)
     if workload.kv_cache is KvFormat.AUTO and isinstance(cache, KvFormat):
         assumed["kv_cache"] = cache.value
     known = profile(architecture, stored)
+    if checked:
+        check_formats(workload.engine, stored.format, workload.kv_cache, known.cache_rows)
     job = ServingJob(
         architecture=architecture,
         checkpoint=stored,
@@ -57,6 +62,13 @@ def settle(
         spread=spread,
     )
     return job, tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in assumed.items())
+
+
+def _stored(workload: Inference, architecture: Architecture, checkpoint: Checkpoint) -> Checkpoint:
+    try:
+        return stored_as(architecture, checkpoint, workload.weights)
+    except Invalid as wrong:
+        raise wrong.under("/workload/weights") from None
 
 
 def _lengths(workload: Inference, architecture: Architecture, assumed: dict[str, Scalar]) -> tuple[int, int, int]:
@@ -102,8 +114,11 @@ def _cache_format(workload: Inference, checkpoint: Checkpoint) -> KvCache:
 
     llama.cpp and its kin take F16 whatever the file says.
     """
-    if workload.kv_cache is not KvFormat.AUTO:
-        return workload.kv_cache
+    asked = workload.kv_cache
+    if isinstance(asked, KvFormats) and asked.k is asked.v and asked.k is not KvFormat.AUTO:
+        return asked.k
+    if asked is not KvFormat.AUTO:
+        return asked
     if isinstance(workload.engine, LLAMA_CPP_KIN):
         return KvFormat.FP16
     if checkpoint.kv_cache is not None:

@@ -6,6 +6,7 @@ import msgspec
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
 from cardmatch.engine.memory.arguments.read import laid_out, read_arguments
+from cardmatch.engine.memory.asked import check_asked
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import arranged, reserve
 from cardmatch.engine.memory.inference import Inference
@@ -36,6 +37,7 @@ def told(
     workload: Inference, placements: tuple[Placement, ...], architecture: Architecture, checkpoint: Checkpoint
 ) -> Told:
     """Read what *workload* has of a command line and a log. Raises Invalid with pointers into /workload and /cards."""
+    asked = check_asked(workload)
     read = read_arguments(workload, architecture, checkpoint)
     placements = tuple(laid_out(placement, read.layout, index) for index, placement in enumerate(placements))
     if workload.engine_log is None:
@@ -43,7 +45,7 @@ def told(
             workload=read.workload,
             placements=placements,
             logged=None,
-            notices=read.notices,
+            notices=asked + read.notices,
             assumptions=read.assumptions,
         )
     logged = read_log(workload.engine_log, str(workload.engine.__struct_config__.tag))
@@ -51,7 +53,7 @@ def told(
         workload=as_logged(read.workload, logged, architecture, checkpoint),
         placements=tuple(placed_as_logged(placement, logged, index) for index, placement in enumerate(placements)),
         logged=logged,
-        notices=read.notices,
+        notices=asked + read.notices,
         assumptions=read.assumptions,
     )
 

@@ -69,6 +69,8 @@ class FaultCode(StrEnum):
     CONFLICTS_WITH = "conflicts_with"  # field
     ABOVE_OTHER_FIELD = "above_other_field"  # field, maximum: its value
     NOT_WITH_ENGINE = "not_with_engine"  # engine, value
+    NOT_WITH_CARD = "not_with_card"  # engine, value, card, needed: compute capability
+    NOT_WITH_MODEL = "not_with_model"  # value
     ENGINE_VERSION_UNKNOWN = "engine_version_unknown"  # engine, value, known
     ARGUMENT_UNKNOWN = "argument_unknown"  # argument, engine
     ARGUMENT_WITHOUT_VALUE = "argument_without_value"  # argument

@@ -33,12 +33,13 @@ class NoticeCode(StrEnum):
     FORMAT_NOT_NATIVE = "format_not_native"  # card, format
     NO_FAST_LINK = "no_fast_link"  # card, count
     MEMORY_HELD_BY_OTHERS = "memory_held_by_others"  # engine, needed_bytes, free_bytes, gpu_memory_utilization
-    CACHE_FORMAT_NOT_TAKEN = "cache_format_not_taken"  # engine, kv_cache: that it has no cache for
     RESIDENTS_TAKE = "residents_take"  # models, resident_bytes: other models on each GPU
     REQUESTS_CAPPED = "requests_capped"  # engine, concurrency, limit: requests that the engine runs at once
     MAX_LENGTH_NEEDED = "max_length_needed"  # engine, limit_tokens: the model's own, context_tokens
     OPTIONS_WITHOUT_EFFECT = "options_without_effect"  # arguments: of a command line
     OPTIONS_NOT_CONSIDERED = "options_not_considered"  # arguments: that change memory in ways that are not computed
+    VERSION_NEWER = "version_newer"  # engine, version, known: the newest whose rules are known
+    CHECKPOINT_NEEDED = "checkpoint_needed"  # model, format, engine
     OFFLOAD = "offload"  # offloaded_bytes, times_slower_low, times_slower_high
     CONTEXT_BEYOND_SLOT = "context_beyond_slot"  # context_tokens, limit_tokens: what the engine's options allow
     FIT_MOVES_LAYERS = "fit_moves_layers"  # margin_bytes that llama.cpp leaves free, moved_bytes that go to RAM

@@ -23,6 +23,7 @@ from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.speculation import Adapters, Speculative, SpeculativeMethod
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.kv_formats import KvFormat, KvFormats
+from cardmatch.engine.terms.notice import NoticeCode
 from tests.engine.memory.architectures import GEMMA_4_31B, H100, LLAMA_8B, QWEN_27B, placement
 from tests.engine.memory.test_right_values import BF16, estimate
 
@@ -164,8 +165,9 @@ def test_weights_that_the_engine_cannot_make_itself_are_another_checkpoint() -> 
     model, workload = CASES["vllm"]
     online = placed(model, msgspec.structs.replace(workload, weights="fp8")).command or ""
     assert online.startswith("vllm serve MODEL --quantization fp8 ")
-    ready = placed(model, msgspec.structs.replace(workload, weights="awq_int4")).command or ""
-    assert ready.startswith("vllm serve MODEL-awq_int4 --max-model-len ")
+    ready = placed(model, msgspec.structs.replace(workload, weights="awq_int4"))
+    assert ready.command is None
+    assert NoticeCode.CHECKPOINT_NEEDED in {notice.code for notice in ready.notices}
 
 
 def test_a_gguf_file_is_named_by_its_format() -> None:

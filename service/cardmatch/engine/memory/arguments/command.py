@@ -18,13 +18,24 @@ _IMAGE = re.compile(r"/(?:vllm-openai|sglang|llama\.cpp|ollama|tensorrt-llm/rele
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PROGRAM_WITHIN = 4  # words after an image: python3 -m sglang.launch_server
 _SUBCOMMANDS = frozenset({"serve", "run", "load"})
+_ENGINES = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "trtllm-serve": "tensorrt_llm",
+    "tensorrt_llm": "tensorrt_llm",
+    "llama-": "llama_cpp",
+    "ollama": "ollama",
+    "lms": "lm_studio",
+}
+_MODEL_OPTIONS = frozenset({"--model", "--model-path", "--model-tag"})
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """Environment variables that are set for the program, and its words without its own name."""
+    """Environment variables that are set for the program, its words without its own name, and whose program it is."""
 
     environment: dict[str, str]
     words: tuple[str, ...]
+    engine: str | None = None
 
 
 def command(text: str) -> Command:
@@ -41,7 +52,19 @@ def command(text: str) -> Command:
     if rest and rest[0] in _SUBCOMMANDS:
         rest = rest[1:]
     found = (_ASSIGNMENT.fullmatch(word) for word in before)
-    return Command(environment={each[1]: each[2] for each in found if each}, words=tuple(rest))
+    program = re.split(r"[/\\\\]", words[start])[-1].removesuffix(".exe") if start >= 0 else ""
+    engine = next((engine for name, engine in _ENGINES.items() if program.startswith(name)), None)
+    return Command(environment={each[1]: each[2] for each in found if each}, words=tuple(rest), engine=engine)
+
+
+def named_model(text: str) -> str | None:
+    """The model that a command line names, None where it names none. Raises Invalid for a quote never closed."""
+    told = command(text)
+    for word, value in zip(told.words, told.words[1:], strict=False):
+        if word in _MODEL_OPTIONS:
+            return value
+    first = told.words[0] if told.words else "-"
+    return first if told.engine is not None and not first.startswith("-") else None
 
 
 def _start(words: list[str]) -> int:

@@ -14,8 +14,8 @@ class Found:
     """Fields of the engine's options, of the workload and of the layout that a command line sets.
 
     `without_effect` and `not_considered` are the options as written that change no memory, and those that do in ways
-    that are not computed. `assumed` are fields of the workload that the program sets by itself, `origin` says which
-    option set a field.
+    that are not computed. `needs_checkpoint` is an option, with its value, that 16-bit weights do not start with.
+    `assumed` are fields of the workload that the program sets by itself, `origin` says which option set a field.
     """
 
     def __init__(self, layers: int) -> None:
@@ -26,6 +26,7 @@ class Found:
         self.scratch: dict[str, Any] = {}
         self.without_effect: list[str] = []
         self.not_considered: list[str] = []
+        self.needs_checkpoint: tuple[str, str] | None = None
         self.assumed: dict[str, Scalar] = {}
         self.origin: dict[str, tuple[str, str]] = {}
 

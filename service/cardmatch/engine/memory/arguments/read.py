@@ -11,7 +11,7 @@ import msgspec
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.arguments import llama_cpp, lm_studio, ollama, sglang, tensorrt_llm, vllm
 from cardmatch.engine.memory.arguments.command import command
-from cardmatch.engine.memory.arguments.found import Found, wrong_value
+from cardmatch.engine.memory.arguments.found import POINTER, Found, wrong_value
 from cardmatch.engine.memory.arguments.table import MOST_RANKS, Table, read_words
 from cardmatch.engine.memory.engines.llama_cpp.eras import FIT
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
@@ -26,7 +26,7 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.formats import DTYPE_BITS
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Params, Severity
 
 _Finish = Callable[[Found, dict[str, str]], None]
 _READERS: dict[type, tuple[Table, _Finish]] = {
@@ -63,10 +63,17 @@ def read_arguments(workload: Inference, architecture: Architecture, checkpoint: 
     if isinstance(engine, Ollama):
         written = ollama.modelfile(found, written)
     told = command(written)
+    kind = str(engine.__struct_config__.tag)
+    if told.engine not in {None, kind}:
+        params: Params = {"engine": kind, "value": written[:120]}
+        other = (str(told.engine),)
+        raise Invalid(Fault(code=FaultCode.NOT_WITH_ENGINE, pointer=POINTER, params=params, suggestions=other))
     read_words(told.words, table, found)
     _finished(finish, found, told.environment)
     found.options = {**own_length(engine, architecture), **found.options}
     changed: dict[str, Any] = {"engine": _with_options(engine, found)}
+    if found.needs_checkpoint and workload.weights == "as_published" and checkpoint.format in DTYPE_BITS:
+        raise wrong_value(*found.needs_checkpoint)
     plain = found.workload.pop("weights_if_plain", None)
     if plain and workload.weights == "as_published" and checkpoint.format in DTYPE_BITS:
         changed["weights"] = plain

@@ -34,6 +34,8 @@ _ONLINE = {"fp8": "fp8", "w8a8_fp8": "fp8", "bitsandbytes": "nf4", "blockwise_in
 def _weights(found: Found, value: str) -> None:
     if value in _ONLINE:
         found.workload["weights_if_plain"] = _ONLINE[value]
+    else:
+        found.needs_checkpoint = ("--quantization", value)
 
 
 def _chunk(found: Found, value: str) -> None:

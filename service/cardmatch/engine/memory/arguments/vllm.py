@@ -49,6 +49,8 @@ def _length(found: Found, value: str) -> None:
 def _weights(found: Found, value: str) -> None:
     if value in _ONLINE:
         found.workload["weights_if_plain"] = _ONLINE[value]
+    else:
+        found.needs_checkpoint = ("--quantization", value)
 
 
 def _dtype(found: Found, value: str) -> None:

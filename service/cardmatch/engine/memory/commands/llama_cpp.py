@@ -38,8 +38,7 @@ def command(subject: Subject) -> list[str]:
     unified = settled.streams == 1 and settled.slots > 1
     return [
         "llama-server",
-        "-m",
-        _file(subject),
+        *_file(subject),
         "-c",
         str(settled.n_ctx),
         "-np",
@@ -51,10 +50,13 @@ def command(subject: Subject) -> list[str]:
     ]
 
 
-def _file(subject: Subject) -> str:
+def _file(subject: Subject) -> tuple[str, str]:
+    """A file of the user's own, or the one of its type in the repository that was named for holding it."""
     label = subject.gguf_label
+    if subject.holds_gguf:
+        return "-hf", f"{subject.name}:{label}"
     name = subject.name.rpartition("/")[2]
-    return f"{subject.quantised_name}.gguf" if label is None else f"{name}-{label}.gguf"
+    return "-m", f"{name}.gguf" if label is None else f"{name}-{label}.gguf"
 
 
 def _cache(kv_cache: KvCache) -> list[str]:

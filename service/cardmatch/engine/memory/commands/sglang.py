@@ -45,20 +45,26 @@ _METHODS = {
     SpeculativeMethod.DRAFT_MODEL: "STANDALONE",
     SpeculativeMethod.NGRAM: "NGRAM",
 }
-_ONLINE = {"fp8": "fp8", "nf4": "bitsandbytes", "int8": "blockwise_int8"}
+ONLINE = {
+    "fp8": ("--quantization", "fp8"),
+    "nf4": ("--quantization", "bitsandbytes"),
+    "bf16": ("--dtype", "bfloat16"),
+    "fp16": ("--dtype", "float16"),
+    "fp32": ("--dtype", "float32"),
+}
+"""Formats that SGLang makes of 16-bit weights while it loads them."""
 
 
 def command(subject: Subject) -> list[str]:
     """The words that start SGLang."""
     options: Sglang = subject.engine
-    online = _ONLINE.get(subject.quantised_to or "")
     return [
         "python",
         "-m",
         "sglang.launch_server",
         "--model-path",
-        subject.name if online else subject.quantised_name,
-        *(["--quantization", online] if online else []),
+        subject.source,
+        *(subject.recast(ONLINE) or ()),
         "--context-length",
         str(subject.longest_tokens),
         *layout_words(subject.layout, _LAYOUT),

@@ -24,7 +24,7 @@ def command(subject: Subject) -> list[str]:
     name = _KV_FORMATS.get(kv_cache) if isinstance(kv_cache, KvFormat) and asked else None
     return [
         "trtllm-serve",
-        subject.quantised_name,
+        subject.name,
         "--max_seq_len",
         str(subject.longest_tokens),
         *layout_words(subject.layout, _LAYOUT),

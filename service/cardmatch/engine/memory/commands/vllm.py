@@ -46,7 +46,14 @@ _KV_FORMATS = {
     KvFormat.INT8: "int8_per_token_head",
     KvFormat.NVFP4: "nvfp4",
 }
-_ONLINE = {"fp8": "fp8", "nf4": "bitsandbytes"}
+ONLINE = {
+    "fp8": ("--quantization", "fp8"),
+    "nf4": ("--quantization", "bitsandbytes"),
+    "bf16": ("--dtype", "bfloat16"),
+    "fp16": ("--dtype", "float16"),
+    "fp32": ("--dtype", "float32"),
+}
+"""Formats that vLLM makes of 16-bit weights while it loads them."""
 _VARIABLES = {
     "estimate_cudagraphs": "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
     "flashinfer_sampler": "VLLM_USE_FLASHINFER_SAMPLER",
@@ -56,13 +63,12 @@ _VARIABLES = {
 def command(subject: Subject) -> list[str]:
     """The words that start vLLM."""
     options = _beside_others(subject)
-    online = _ONLINE.get(subject.quantised_to or "")
     return [
         *_environment(options),
         "vllm",
         "serve",
-        subject.name if online else subject.quantised_name,
-        *(["--quantization", online] if online else []),
+        subject.source,
+        *(subject.recast(ONLINE) or ()),
         "--max-model-len",
         str(subject.longest_tokens),
         *layout_words(subject.layout, _LAYOUT),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from cardmatch.engine.memory.commands import llama_cpp, sglang, tensorrt_llm, vllm
 from cardmatch.engine.memory.commands.subject import Subject
@@ -23,14 +23,25 @@ _WRITERS: dict[type, Callable[[Subject], list[str]]] = {
     LmStudio: llama_cpp.lm_studio_command,
 }
 
+_ONLINE: dict[type, Mapping[str, tuple[str, ...]]] = {Vllm: vllm.ONLINE, Sglang: sglang.ONLINE, TensorrtLlm: {}}
+
 
 def written(subject: Subject) -> str | None:
     """The command that starts the engine of *subject* with the length that its verdict assumed.
 
-    Null for Transformers, which is a library.
+    Null for Transformers, which is a library, and where a checkpoint is needed whose name nobody has said.
     """
     writer = _WRITERS.get(type(subject.engine))
-    return None if writer is None else _joined(writer(subject))
+    return None if writer is None or checkpoint_needed(subject) else _joined(writer(subject))
+
+
+def checkpoint_needed(subject: Subject) -> bool:
+    """Whether the engine of *subject* would need weights in a format that it does not make and nobody has named.
+
+    llama.cpp and its kin run files that users make or fetch themselves, so there the file says its format.
+    """
+    online = _ONLINE.get(type(subject.engine))
+    return online is not None and subject.recast(online) is None
 
 
 def _joined(words: list[str]) -> str:

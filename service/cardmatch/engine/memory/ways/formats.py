@@ -5,6 +5,7 @@ from __future__ import annotations
 from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN, AnyEngine
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.memory.placement import Device
+from cardmatch.engine.memory.supported import capability_of, takes_weights
 from cardmatch.engine.models.kv_formats import KvFormat
 
 _GGUF_WEIGHTS = ("gguf:Q8_0", "gguf:Q6_K", "gguf:Q5_K_M", "gguf:Q4_K_M", "gguf:IQ4_XS", "gguf:Q3_K_M", "gguf:IQ2_M")
@@ -20,7 +21,7 @@ def weight_formats(engine: AnyEngine, device: Device) -> tuple[str, ...]:
         return _GGUF_WEIGHTS
     if isinstance(engine, Transformers):
         return _TORCH_WEIGHTS
-    return tuple(name for name in _SERVER_WEIGHTS if _runs(name, device))
+    return tuple(name for name in _SERVER_WEIGHTS if takes_weights(engine, name) and _runs(name, device))
 
 
 def cache_formats(engine: AnyEngine) -> tuple[KvFormat, ...]:
@@ -31,8 +32,5 @@ def cache_formats(engine: AnyEngine) -> tuple[KvFormat, ...]:
 
 
 def _runs(name: str, device: Device) -> bool:
-    since = _SINCE.get(name)
-    if since is None:
-        return True
-    major, _, minor = (device.compute_capability or "").partition(".")
-    return major.isdigit() and minor.isdigit() and (int(major), int(minor)) >= since
+    since, capability = _SINCE.get(name), capability_of(device)
+    return since is None or (capability is not None and capability >= since)

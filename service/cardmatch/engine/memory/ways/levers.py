@@ -177,6 +177,18 @@ def all_other_cards(request: Request, base: Tried, index: int) -> Iterator[Trial
             yield msgspec.structs.replace(base.trial.also(change), where=changed)
 
 
+def larger_machines(request: Request, base: Tried, index: int) -> list[Trial]:
+    """Several of a larger card in one machine, least memory in all first, where they can hold the weights."""
+    cards = all_other_cards(request, base, index)
+    several = [
+        each
+        for card in cards
+        for each in all_more_cards(msgspec.structs.replace(base, trial=card), index)
+        if each.where.count <= _CARDS[-1] and holds_weights(base, each)
+    ]
+    return sorted(several, key=lambda each: each.where.device.memory_bytes * each.where.count)
+
+
 def _with_option(trial: Trial, option: str, value: Scalar) -> Trial:
     engine = msgspec.structs.replace(trial.engine, **{option: value})
     changed = trial.also(Change(pointer=f"/workload/engine/{option}", value=value))

@@ -37,7 +37,8 @@ def ways_to_fit(request: Request, base: Tried, index: int) -> tuple[WayToFit, ..
             found += _first(request, _formats_and_length(request, base), 3)
     found += _on_more_cards(request, base, index, lighter=not weights)
     found += _first(request, levers.other_cards(request, base, index))
-    return tuple(found or _first(request, _everything(request, base, index), _MOST_LAST_TRIES))
+    found = found or _first(request, _everything(request, base, index), _MOST_LAST_TRIES)
+    return tuple(found or _first(request, levers.larger_machines(request, base, index), _MOST_LAST_TRIES))
 
 
 def _on_more_cards(request: Request, base: Tried, index: int, *, lighter: bool) -> list[WayToFit]:

@@ -54,4 +54,5 @@ def read_per_token(job: ServingJob, spread: Spread) -> tuple[float, float]:
         share = expert_host_share if expert else host_share
         gpu += size * (1 - share)
         host += size * share
-    return gpu, host
+    moved = sum(size for _, size in spread.moved)
+    return gpu - moved, host + moved

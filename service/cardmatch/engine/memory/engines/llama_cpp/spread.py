@@ -30,7 +30,8 @@ _NAMES = {
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """The *weights* of a job, their bytes per GPU, layers per GPU (their caches follow), and what the host holds.
 
-    `host_layers` are those whose caches lie in RAM; `host_expert_layers` those with experts there.
+    `host_layers` are those whose caches lie in RAM; `host_expert_layers` those with experts there, and `moved` are the
+    bytes of other parts that overrides take there from layers on GPUs.
     """
 
     weights: tuple[Part, ...]
@@ -40,18 +41,20 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     host_layers: tuple[int, ...]
     host_expert_layers: int
     output_gpu: int | None
+    moved: tuple[tuple[PartKind, int], ...] = ()
 
     @property
     def offloaded(self) -> bool:
         """Whether anything that computes lies in RAM (the token embedding always does)."""
-        return bool(self.host_layers or self.host_expert_layers) or self.output_gpu is None
+        return bool(self.host_layers or self.host_expert_layers or self.moved) or self.output_gpu is None
 
 
 def spread(job: ServingJob, weights: tuple[Part, ...], options: LlamaCpp, gpus: int, *, output_first: bool) -> Spread:
     """Spread the *weights* of *job* over *gpus* equal GPUs. Raises Invalid for an override that cannot be read."""
     layers = len(job.architecture.layer_order)
     owners = _owners(layers, options, gpus, output_first=output_first)
-    on_gpu, on_host, expert_layers = _layer_weights(job, _per_layer(weights), owners[:-1], _hosted(job, options))
+    per_layer, hosted = _per_layer(weights), _hosted(job, options)
+    on_gpu, on_host, expert_layers = _layer_weights(job, per_layer, owners[:-1], hosted)
     output = owners[-1]
     for part in weights:
         if part.stage is Stage.LAYERS or part.kind in {PartKind.MTP, PartKind.TOWER}:
@@ -71,6 +74,7 @@ def spread(job: ServingJob, weights: tuple[Part, ...], options: LlamaCpp, gpus: 
         host_layers=tuple(i for i, owner in enumerate(cached) if owner is None),
         host_expert_layers=expert_layers,
         output_gpu=output,
+        moved=_moved(job, per_layer, owners, hosted),
     )
 
 
@@ -109,6 +113,21 @@ def _layer_weights(
             on_gpu[gpu] -= size
             expert_layers += kind is PartKind.EXPERTS
     return on_gpu, on_host, expert_layers
+
+
+def _moved(
+    job: ServingJob,
+    per_layer: dict[int, dict[PartKind, float]],
+    owners: list[int | None],
+    hosted: dict[tuple[int, PartKind], float],
+) -> tuple[tuple[PartKind, int], ...]:
+    """Bytes that overrides take to RAM from layers on GPUs, by kind of part; experts are counted by their layers."""
+    sizes: dict[PartKind, float] = {}
+    for (layer, kind), share in hosted.items():
+        size = per_layer.get(job.architecture.layer_order[layer], {}).get(kind, 0.0) * share
+        if owners[layer] is not None and size and kind is not PartKind.EXPERTS:
+            sizes[kind] = sizes.get(kind, 0.0) + size
+    return tuple((kind, int(size)) for kind, size in sizes.items())
 
 
 def _gpu(position: int, asked: int, options: LlamaCpp, gpus: int) -> int:
