@@ -170,3 +170,15 @@ def test_a_load_and_a_workload_with_lengths_are_refused() -> None:
         "/workload/context_tokens"
     ]
     assert refused(model="7B", load={"prompt_tokens": 1, "output_tokens": 1}) == ["/load"]
+
+
+def test_spot_prices_count_only_where_allowed_and_say_what_they_leave_out() -> None:
+    """Interruptible machines rank when asked for; their bill counts no interruption, and says so."""
+    load = {"prompt_tokens": 1000, "output_tokens": 300, "concurrency": 8}
+    plain = recommended(model="llama 3.1 8b", load=load, limit=20)
+    assert not any(option.offer.spot for option in plain.options)
+    spot = recommended(model="llama 3.1 8b", load=load, limit=20, allow={"spot": True})
+    chosen = [option for option in spot.options if option.offer.spot]
+    assert chosen
+    assert all("spot_may_stop" in [each.code for each in option.cautions] for option in chosen)
+    assert spot.options[0].usd_per_hour <= plain.options[0].usd_per_hour

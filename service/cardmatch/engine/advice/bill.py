@@ -16,12 +16,15 @@ from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
 from cardmatch.engine.money.price import CallerPrice, OfferPrice
 from cardmatch.engine.money.provider import Provider
 from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.spot import Spot
 from cardmatch.engine.money.work import Job, Service, Work
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
 from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import NoticeCode
 
 _HOUR = 3600
+_UNINTERRUPTED = Spot(interruptions_per_hour=0.0, checkpoint_seconds=0.0, restart_seconds=0.0)
+"""Nobody publishes how often; the option says that its bill counts none."""
 
 
 class Ledger(NamedTuple):
@@ -97,6 +100,7 @@ def option_of(choice: Choice, label: str, model: str | dict[str, Any], workload:
         price=price,
         throughput=Predicted(model=model, workload=workload),
         rent=Rent.SPOT if lot.spot else Rent.ON_DEMAND,
+        spot=_UNINTERRUPTED if lot.spot else None,
     )
 
 

@@ -87,6 +87,8 @@ def _pressure(option: RecommendedOption) -> list[Notice]:
 def _price(option: RecommendedOption) -> list[Notice]:
     """Said here where there is no bill to say it."""
     found = []
+    if option.offer.spot:
+        found.append(notice(NoticeCode.SPOT_MAY_STOP, Severity.CAUTION))
     if option.offer.price_kind in {PriceKind.MARKET_LOW, PriceKind.FLOOR}:
         found.append(notice(NoticeCode.PRICE_MAY_NOT_BE_AVAILABLE, Severity.CAUTION))
     if option.cost is None and option.unused_gpus:

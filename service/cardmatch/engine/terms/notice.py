@@ -81,6 +81,7 @@ class NoticeCode(StrEnum):
     MEASURED_OUTSIDE_PREDICTION = "measured_outside_prediction"  # measured, low, high: units per second
     CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_usd_per_month, saved_percent
     # Which card. In brackets: params.
+    SPOT_MAY_STOP = "spot_may_stop"  # no param
     CARD_DEARER_FOR_JOB = "card_dearer_for_job"  # card, cheaper_card, saved_usd, saved_percent
     QUANTISED_CHECKPOINT_NEEDED = "quantised_checkpoint_needed"  # format
     BEST_OF_ALL = "best_of_all"  # objective, count: forms that were tried
