@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cardmatch.answers.catalogue import CatalogueQuery, show_catalogue
+from cardmatch.answers.catalogue import CatalogueQuery, counts, show_catalogue
 from cardmatch.catalogue.feed import FeedOutcome
 from cardmatch.catalogue.world import bundled, succeed
 
@@ -32,3 +32,9 @@ def test_kept_versions_are_listed_newest_first() -> None:
     answer = show_catalogue(newer, CatalogueQuery())
     assert [kept.version for kept in answer.kept] == ["f" * 64, WORLD.version]
     assert show_catalogue(newer, CatalogueQuery(catalogue_version=WORLD.version[:8])).counts.offers == 313
+
+
+def test_every_kind_of_row_is_counted() -> None:
+    """Models too, which travel with the release rather than with the snapshot."""
+    found = counts(bundled())
+    assert found.models == len(bundled().models) > 0

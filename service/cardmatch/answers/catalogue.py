@@ -32,6 +32,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
     cards: Rows
     card_names: Rows
+    models: Rows
     offers: Rows
     priced_offers: Annotated[int, Meta(ge=0, le=10**6, description="Offers with a price, on demand or spot.")]
     providers: Rows
@@ -74,6 +75,7 @@ def counts(world: World) -> Counts:
     return Counts(
         cards=len(world.cards),
         card_names=len(world.card_names),
+        models=len(world.models),
         offers=len(world.offers),
         priced_offers=sum(feed.priced_offers for feed in world.feeds),
         providers=len(world.providers),
