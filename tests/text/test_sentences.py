@@ -221,7 +221,7 @@ def test_a_word_or_a_truth_chooses_the_form() -> None:
 @pytest.mark.parametrize("language", Language)
 def test_bytes_are_always_said_in_gib(language: Language) -> None:
     """8.03 billion 16-bit weights are 14.96 GiB in every language, and nowhere 16.06 GB."""
-    said = say("notices", "floor_of_rule_of_thumb", {"rule_of_thumb_bytes": 16_060_522_496}, language)
+    said = say("notices", "training_offload", {"offloaded_bytes": 16_060_522_496}, language)
     assert re.search(r"14[.,]96 GiB", said)
     assert "GB" not in said
 

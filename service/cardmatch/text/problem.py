@@ -71,7 +71,6 @@ def kind_of(faults: tuple[Fault, ...]) -> ProblemType:
 _OF_FAULTS = {
     "unknown_model": ProblemType.UNKNOWN_MODEL,
     "unknown_architecture": ProblemType.UNKNOWN_ARCHITECTURE,
-    "architecture_unreadable": ProblemType.UNKNOWN_ARCHITECTURE,
     "unknown_card": ProblemType.UNKNOWN_CARD,
     "catalogue_gone": ProblemType.CATALOGUE_GONE,
 }

@@ -48,14 +48,12 @@ class FaultCode(StrEnum):
     CARD_MEMORY_CONFLICT = "card_memory_conflict"  # name: of a card that has another memory size than was said
     UNKNOWN_MIG_PROFILE = "unknown_mig_profile"  # name, card
     # Choices of cards and how a model is spread over them.
-    EXPERTS_NOT_DIVISIBLE = "experts_not_divisible"  # experts, expert
     LINK_NOT_AVAILABLE = "link_not_available"  # card, link
     OCCUPIED_BEYOND_MEMORY = "occupied_beyond_memory"  # occupied_bytes, memory_bytes
     # Names and descriptions of models.
     UNKNOWN_MODEL = "unknown_model"  # name
     AMBIGUOUS_MODEL = "ambiguous_model"  # name
     UNKNOWN_ARCHITECTURE = "unknown_architecture"  # architecture: its name, or a model type
-    ARCHITECTURE_UNREADABLE = "architecture_unreadable"  # architecture, fields: what no reader understands
     CONTRADICTION = "contradiction"  # value, expected, other: pointer of the key that requires what is expected
     NOT_DIVISIBLE = "not_divisible"  # value, divisor, other: pointer of the key that holds the divisor
     MODEL_TOO_LARGE = "model_too_large"  # parameters, max_parameters

@@ -26,7 +26,6 @@ class NoticeCode(StrEnum):
     """Every notice that an answer may carry. `text/` has one sentence per code and language."""
 
     CONTEXT_BEYOND_MODEL = "context_beyond_model"  # context_tokens, limit_tokens: the model's own
-    FLOOR_OF_RULE_OF_THUMB = "floor_of_rule_of_thumb"  # rule_of_thumb_bytes
     SAME_SHAPE = "same_shape"  # model: the name that was given, reference: the model whose tensors have its shapes
     FORMAT_ASSUMED = "format_assumed"  # model: the name that was given, format: of its weights, which no file told
     TYPICAL_MODEL = "typical_model"  # model: the size that was named, reference: the model that stands for it
