@@ -49,6 +49,10 @@ class Choice(NamedTuple):
         return self.axes, self.tried.form.key, self.cache.value, self.lot.offer.id
 
 
+MOST_GPUS = 65_536
+"""More than this is no fleet that anybody rents, and more than POST /cost reckons with."""
+
+
 class Broken(NamedTuple):
     """A condition on the whole option that none of its offers meets, with the figure that comes nearest."""
 
@@ -94,7 +98,7 @@ def _broken(machines: int, gpus: int, usd: float, lot: Lot, asked: Constraints, 
     for field, value, most in (
         ("max_usd_per_hour", usd, asked.max_usd_per_hour),
         ("max_usd_per_month", usd * presets.hours_per_month, asked.max_usd_per_month),
-        ("max_gpus", gpus, asked.max_gpus),
+        ("max_gpus", gpus, asked.max_gpus or MOST_GPUS),
         ("max_instances", machines, asked.max_instances),
         ("stock", machines, lot.stock),
     ):
