@@ -20,8 +20,8 @@ CardText = Annotated[str, Meta(min_length=1, max_length=80, examples=["rtx-4090"
 Cards = Annotated[tuple[CardText, ...], Meta(max_length=64)]
 Providers = Annotated[tuple[ProviderId, ...], Meta(max_length=64)]
 Countries = Annotated[tuple[CountrySelector, ...], Meta(max_length=64)]
-Limit = Annotated[float, Meta(gt=0, le=10**9, description="US dollars.")]
-Latency = Annotated[float, Meta(gt=0, le=86_400, description="Seconds.")]
+Limit = Annotated[float, Meta(ge=1e-6, le=10**9, description="US dollars.")]
+Latency = Annotated[float, Meta(ge=1e-4, le=86_400, description="Seconds.")]
 MostGpus = Annotated[int, Meta(ge=1, le=4096)]
 
 
@@ -35,13 +35,13 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prompt_tokens: Tokens
     output_tokens: Tokens
     output_tokens_p95: Tokens | None = None
-    requests_per_second: Annotated[float, Meta(gt=0, le=10**6)] | None = None
-    requests_per_day: Annotated[float, Meta(gt=0, le=10**11)] | None = None
+    requests_per_second: Annotated[float, Meta(ge=1e-6, le=10**6)] | None = None
+    requests_per_day: Annotated[float, Meta(ge=0.01, le=10**11)] | None = None
     concurrency: Concurrency | None = None
     peak_factor: Annotated[float, Meta(ge=1, le=1000)] | None = None
     p95_latency_seconds: Latency | None = None
     ttft_seconds: Latency | None = None
-    min_tokens_per_second_per_user: Annotated[float, Meta(gt=0, le=10**5)] | None = None
+    min_tokens_per_second_per_user: Annotated[float, Meta(ge=1e-3, le=10**5)] | None = None
 
 
 class JobOfWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,10 +50,10 @@ class JobOfWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     train_tokens: Annotated[float, Meta(ge=1, le=10**16)] | None = None
     examples: Annotated[int, Meta(ge=1, le=10**11)] | None = None
     mean_tokens_per_example: Tokens | None = None
-    epochs: Annotated[float, Meta(gt=0, le=10_000)] | None = None
+    epochs: Annotated[float, Meta(ge=1e-6, le=10_000)] | None = None
     images: Annotated[int, Meta(ge=1, le=10**12)] | None = None
     items: Annotated[int, Meta(ge=1, le=10**15)] | None = None
-    deadline_hours: Annotated[float, Meta(gt=0, le=10**6, description="Hours.")] | None = None
+    deadline_hours: Annotated[float, Meta(ge=1e-6, le=10**6, description="Hours.")] | None = None
 
 
 class Isolation(StrEnum):
