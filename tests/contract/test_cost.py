@@ -34,10 +34,10 @@ def _service(utilisation: float) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("body", "pointer", "code"),
     [
-        (_measured(units_per_second=0), "/options/0/throughput/units_per_second", "too_small"),
-        (_measured(units_per_second=-5), "/options/0/throughput/units_per_second", "too_small"),
+        (_measured(units_per_second=0), "/options/0/throughput/units_per_second", "not_above"),
+        (_measured(units_per_second=-5), "/options/0/throughput/units_per_second", "not_above"),
         (_measured(units_per_second=1, unit="image"), "/options/0/throughput/unit", "unit_of_other_work"),
-        (_service(0), f"{WORK}/utilisation", "too_small"),
+        (_service(0), f"{WORK}/utilisation", "not_above"),
         (_service(1.01), f"{WORK}/utilisation", "too_large"),
         (
             _option(price={"kind": "offer", "offer": "digitalocean/gpu-h100x1-80gb/any/standard"}),
@@ -49,7 +49,7 @@ def _service(utilisation: float) -> dict[str, Any]:
             "/options/0/throughput/text",
             "report_not_read",
         ),
-        (_option(price={"kind": "caller", "usd_per_hour": 0}), "/options/0/price/usd_per_hour", "too_small"),
+        (_option(price={"kind": "caller", "usd_per_hour": 0}), "/options/0/price/usd_per_hour", "not_above"),
         (
             _option(throughput={"kind": "predicted", "model": "7B"}),
             WORK,
