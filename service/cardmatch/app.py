@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cardmatch.http.limiter import Limiter
 
 # So long the first request may wait for a Redis that answers; one that does not holds nothing up.
-_FIRST_POLL_SECONDS = 0.25
+_FIRST_POLL_SECONDS = 0.1
 
 
 def create_app() -> App:
