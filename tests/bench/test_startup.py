@@ -9,13 +9,13 @@ EMPTY_MILLISECONDS = 12
 
 
 def test_start_up_is_near_its_marks() -> None:
-    """What an estimate takes of the engine is imported in 150 ms of CPU, a whole `cardmatch estimate` ends in 400 ms.
+    """The engine is imported in 150 ms of CPU, a whole `cardmatch estimate` ends in 400 ms.
 
     `make bench` holds the marks themselves; here other work and other versions of Python may take twice as long, which
     still tells an import that does not belong there.
     """
     slowness = max(1.0, cpu_milliseconds(["-c", ""]) / EMPTY_MILLISECONDS)
     for name, figure, unit, mark in rows():
-        assert mark is None or figure <= 2 * mark * slowness, (
-            f"{name}: {figure:.0f} {unit}, slowed {slowness:.1f} times"
-        )
+        assert mark is not None
+        allowed = 3 if "every room" in name else 2  # hundreds of small files: what a busy disk and cache slow most
+        assert figure <= allowed * mark * slowness, f"{name}: {figure:.0f} {unit}, slowed {slowness:.1f} times"
