@@ -12,7 +12,7 @@ from cardmatch import __version__
 from cardmatch.answers.facts import CatalogueFacts, catalogue_facts
 from cardmatch.answers.pipeline import ResolvedPipeline
 from cardmatch.answers.placements import resolve_placements
-from cardmatch.answers.training import Asked, data_parallel
+from cardmatch.answers.training import Asked
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.diffusion.answer import DiffusionEstimate, DiffusionNeed, DiffusionPlacement
 from cardmatch.engine.memory.diffusion.estimate import estimate_diffusion
@@ -58,7 +58,7 @@ def diffusion_answer(
     figures = estimate_diffusion(
         model.pipeline,
         workload,
-        resolve_placements(world, data_parallel(request.cards)),
+        resolve_placements(world, request.cards, copies=True),
         world.calibration.diffusion,
         alternatives=request.alternatives,
     )

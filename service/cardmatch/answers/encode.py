@@ -12,7 +12,7 @@ from cardmatch import __version__
 from cardmatch.answers.facts import CatalogueFacts, ModelFacts, catalogue_facts, model_facts
 from cardmatch.answers.model import Resolved
 from cardmatch.answers.placements import resolve_placements
-from cardmatch.answers.training import Asked, data_parallel
+from cardmatch.answers.training import Asked
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.encode.answer import EncodeEstimate, EncodeNeed, EncodePlacement
 from cardmatch.engine.memory.encode.estimate import estimate_encode
@@ -50,7 +50,7 @@ def encode_answer(
         model.architecture,
         model.checkpoint,
         workload,
-        resolve_placements(world, data_parallel(request.cards)),
+        resolve_placements(world, request.cards, copies=True),
         world.calibration.diffusion,
         alternatives=request.alternatives,
     )

@@ -23,24 +23,30 @@ DEFAULT_CARDS = ("rtx-4090", "a100-sxm-40", "a100-sxm-80", "h100-sxm-80")
 """Asked about where a request names no card: the cards of the buyers' guides, smallest first."""
 
 
-def resolve_placements(world: World, choices: tuple[str | CardChoice, ...] | None) -> tuple[Placement, ...]:
-    """One placement per choice, in order. Raises Invalid with a pointer under /cards."""
+def resolve_placements(
+    world: World, choices: tuple[str | CardChoice, ...] | None, *, copies: bool = False
+) -> tuple[Placement, ...]:
+    """One placement per choice, in order; *copies* as in `resolve_placement`. Raises Invalid with a pointer under
+    /cards.
+    """
     if choices is None:
         return tuple(resolve_placement(world, card) for card in DEFAULT_CARDS)
     placements = []
     for index, choice in enumerate(choices):
         try:
-            placements.append(resolve_placement(world, choice))
+            placements.append(resolve_placement(world, choice, copies=copies))
         except Invalid as invalid:
             raise invalid.under(f"/cards/{index}") from None
     return tuple(placements)
 
 
-def resolve_placement(world: World, choice: str | CardChoice) -> Placement:
-    """The placement that *choice* means; all of several cards are joined by tensor parallelism unless it says how."""
+def resolve_placement(world: World, choice: str | CardChoice, *, copies: bool = False) -> Placement:
+    """The placement that *choice* means; all of several cards are joined by tensor parallelism, with *copies* by data
+    parallelism, unless it says how.
+    """
     if isinstance(choice, str):
         return Placement(device=whole_device(resolve_card(world, choice)))
-    layout = choice.layout or Layout(tensor=choice.count)
+    layout = choice.layout or (Layout(data=choice.count) if copies else Layout(tensor=choice.count))
     _check_layout(layout, choice)
     device = _device(world, choice)
     _check_device(device, layout, choice, world)
@@ -48,7 +54,9 @@ def resolve_placement(world: World, choice: str | CardChoice) -> Placement:
         device=device,
         count=choice.count,
         layout=layout,
+        layout_given=choice.layout is not None,
         link=choice.link or _own_link(world, device),
+        link_given=choice.link is not None,
         occupied_bytes=choice.occupied_bytes,
         host_ram_bytes=choice.host_ram_bytes,
     )
@@ -153,7 +161,8 @@ def custom_device(card: CustomCard) -> Device:
 
 def alternatives(world: World) -> tuple[Placement, ...]:
     """Other cards that a way to fit may name: those that clouds rent out, smallest memory first."""
-    return tuple(Placement(device=whole_device(world.cards[card])) for card in _ALTERNATIVES)
+    devices = [whole_device(world.cards[card]) for card in _ALTERNATIVES]
+    return tuple([Placement(device=device, link=_own_link(world, device)) for device in devices])
 
 
 _ALTERNATIVES = ("rtx-4090", "rtx-5090", "a100-sxm-40", "l40s", "a100-sxm-80", "h100-sxm-80", "h200-sxm", "b200")

@@ -13,8 +13,6 @@ from cardmatch.answers.facts import CatalogueFacts, ModelFacts, catalogue_facts,
 from cardmatch.answers.model import Resolved
 from cardmatch.answers.placements import Cards, resolve_placements
 from cardmatch.catalogue.world import World
-from cardmatch.engine.hardware.choice import CardChoice
-from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingNeed, TrainingPlacement
 from cardmatch.engine.memory.training.estimate import estimate_training
@@ -58,7 +56,7 @@ def training_answer(
         model.architecture,
         model.checkpoint,
         workload,
-        resolve_placements(world, data_parallel(request.cards)),
+        resolve_placements(world, request.cards, copies=True),
         world.calibration.training,
         alternatives=request.alternatives,
         spread=model.spread,
@@ -77,19 +75,6 @@ def training_answer(
         priced_on=request.priced_on or today,
         release=__version__,
     )
-
-
-def data_parallel(cards: Cards | None) -> Cards | None:
-    """*cards* with every choice of several joined by data parallelism, unless its layout says otherwise."""
-    if cards is None:
-        return None
-    return tuple([_data_parallel(choice) for choice in cards])
-
-
-def _data_parallel(choice: str | CardChoice) -> str | CardChoice:
-    if isinstance(choice, str) or choice.layout is not None or choice.count == 1:
-        return choice
-    return msgspec.structs.replace(choice, layout=Layout(data=choice.count))
 
 
 def _assumptions(request: Asked, model: Resolved, figures: TrainingEstimate, today: dt.date) -> tuple[Assumption, ...]:

@@ -111,7 +111,8 @@ def way_in_words(way: WayToFit, cards: Mapping[str, str], language: Language) ->
     code = "+".join(sorted(changed))
     params: dict[str, Value] = {"verdict": way.verdict.value, "headroom_bytes": way.headroom_bytes}
     if code in templates(language)["changes"]:
-        params.update({pointer.rpartition("/")[2]: change.value for pointer, change in changed.items()})
+        named = {pointer.rpartition("/")[2]: change.value for pointer, change in changed.items()}
+        params.update({name: value for name, value in named.items() if value is not None})
     else:
         code = ANY_FIELD
         params["settings"] = [_setting(change, language) for change in way.changes]
@@ -122,4 +123,5 @@ def way_in_words(way: WayToFit, cards: Mapping[str, str], language: Language) ->
 
 
 def _setting(change: Change, language: Language) -> str:
-    return say("phrases", "setting", {"field": change.pointer, "value": change.value}, language)
+    value = "null" if change.value is None else change.value
+    return say("phrases", "setting", {"field": change.pointer, "value": value}, language)

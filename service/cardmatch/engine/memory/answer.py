@@ -61,7 +61,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One field of the request, set to another value."""
 
     pointer: Annotated[str, Meta(description="JSON Pointer into the request.")]
-    value: Scalar
+    value: Annotated[Scalar | None, Meta(description="Null leaves the field out.")]
 
 
 class WayToFit(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,11 +28,16 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """A device, how many of it, the layout over them, and what else is on each."""
+    """A device, how many of it, the layout over them, and what else is on each.
+
+    `layout_given` and `link_given`: whether the request stated them, so that a change of the cards has to change them.
+    """
 
     device: Device
     count: int = 1
     layout: Layout = SINGLE
+    layout_given: bool = False
     link: Link | None = None
+    link_given: bool = False
     occupied_bytes: int = 0
     host_ram_bytes: int | None = None

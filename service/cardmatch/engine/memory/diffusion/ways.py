@@ -14,6 +14,7 @@ from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.placed import Tried, attempt, verdict
 from cardmatch.engine.memory.diffusion.settle import settle
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload, Diffusion, Task
+from cardmatch.engine.memory.elsewhere import elsewhere
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
 from cardmatch.engine.memory.verdict import Verdict
@@ -192,14 +193,9 @@ def _other_card(
     shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...]
 ) -> WayToFit | None:
     tried = changed(shared, {})
-    for other in alternatives:
-        if other.device.memory_bytes <= placement.device.memory_bytes:
-            continue
-        judged = verdict(tried, other)
+    for where, changes in elsewhere(placement, index, alternatives):
+        judged = verdict(tried, where)
         if judged.verdict in GOOD:
-            return WayToFit(
-                changes=(Change(pointer=f"/cards/{index}/card", value=other.device.card or ""),),
-                verdict=judged.verdict,
-                headroom_bytes=judged.budget - judged.expected,
-            )
+            headroom = judged.budget - judged.expected
+            return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=headroom)
     return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import msgspec
 
 from cardmatch.engine.memory.answer import Change, WayToFit
 from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration
 from cardmatch.engine.memory.diffusion.estimate import check_copies, check_reason
+from cardmatch.engine.memory.elsewhere import elsewhere
 from cardmatch.engine.memory.encode.answer import EncodeEstimate, EncodeNeed, EncodePerGpu, EncodePlacement
 from cardmatch.engine.memory.encode.job import EncodeJob, settle
 from cardmatch.engine.memory.encode.workload import Encode, EncodeTask
@@ -76,10 +78,10 @@ def process(job: EncodeJob, batch: int, tokens: int, context: float) -> Band:
 def _placed(
     job: EncodeJob, placement: Placement, index: int, context: int, alternatives: tuple[Placement, ...]
 ) -> EncodePlacement:
-    total = process(job, job.batch, job.tokens, context)
     budget = max(0, placement.device.memory_bytes - placement.occupied_bytes)
+    judged = _judged(job, job.batch, job.tokens, context, budget)
+    total, verdict = judged.total, judged.verdict
     live, cache = round(job.activations(job.batch, job.tokens)), job.batch * job.cache
-    verdict = _verdict(total, budget)
     found = EncodePlacement(
         card=placement.device.card,
         count=placement.count,
@@ -98,14 +100,32 @@ def _placed(
         headroom_bytes=budget - total.expected_bytes,
         max_batch=largest_batch(job, budget - context),
         max_sequence_tokens=longest(job, budget - context),
+        notices=(notice(NoticeCode.ALLOCATOR_SQUEEZED, Severity.CAUTION, budget_bytes=budget),)
+        if judged.squeezed
+        else (),
     )
     if not alternatives or verdict in GOOD:
         return found
     return msgspec.structs.replace(found, ways_to_fit=_ways(job, found, placement, index, context, alternatives))
 
 
-def _verdict(total: Band, budget: int) -> Verdict:
-    return judge(
+class Judged(NamedTuple):
+    """A verdict, and the memory that it is about once the allocator has given back what it must."""
+
+    verdict: Verdict
+    total: Band
+    squeezed: bool
+
+
+def _judged(job: EncodeJob, batch: int, tokens: int, context: float, budget: int) -> Judged:
+    """The process against *budget*; where only the allocator's slack does not fit, PyTorch gives it back: tight."""
+    total = process(job, batch, tokens, context)
+    floor = math.ceil(job.weights + batch * job.cache + job.activations(batch, tokens) + context)
+    squeezed = floor <= budget < total.expected_bytes
+    if squeezed:
+        high = max(budget + 1, total.high_bytes)
+        total = Band(low_bytes=min(floor, total.low_bytes), expected_bytes=floor, high_bytes=high, basis=total.basis)
+    found = judge(
         Load(
             pool="process",
             budget_bytes=budget,
@@ -115,12 +135,18 @@ def _verdict(total: Band, budget: int) -> Verdict:
             all_high_bytes=total.high_bytes,
         )
     )
+    return Judged(found, total, squeezed)
 
 
 def largest_batch(job: EncodeJob, room: float) -> int:
     """The largest batch at the job's length whose weights, cache and activations take at most *room* bytes."""
     each = job.cache + job.activations(1, job.tokens)
-    return max(0, min(MOST_BATCH, math.floor((room - job.weights) / max(each, 1))))
+    near = max(0, min(MOST_BATCH, math.floor((room - job.weights) / max(each, 1))))
+    return near if near == 0 or _holds(job, near, job.tokens, room) else near - 1
+
+
+def _holds(job: EncodeJob, batch: int, tokens: int, room: float) -> bool:
+    return math.ceil(job.weights + batch * job.cache + job.activations(batch, tokens)) <= room
 
 
 def longest(job: EncodeJob, room: float) -> int:
@@ -135,7 +161,8 @@ def longest(job: EncodeJob, room: float) -> int:
         tokens = left / job.linear
     if job.workload.task is EncodeTask.SPEECH:
         return job.tokens if tokens >= job.tokens else 0
-    return min(most, math.floor(tokens))
+    near = min(most, math.floor(tokens))
+    return near if near == 0 or _holds(job, job.batch, near, room) else near - 1
 
 
 def _ways(
@@ -151,29 +178,28 @@ def _ways(
     batch = job.batch
     while batch > 1:
         batch = (batch + 1) // 2
-        total = process(job, batch, job.tokens, context)
-        if (verdict := _verdict(total, found.budget_bytes)) in GOOD:
-            ways.append(_way("/workload/batch", batch, verdict, found.budget_bytes - total.expected_bytes))
+        judged = _judged(job, batch, job.tokens, context, found.budget_bytes)
+        if judged.verdict in GOOD:
+            ways.append(_way(judged, found.budget_bytes, Change(pointer="/workload/batch", value=batch)))
             break
     tokens = job.tokens // 2
     while tokens >= 64 and job.workload.task is not EncodeTask.SPEECH:
-        total = process(job, job.batch, tokens, context)
-        if (verdict := _verdict(total, found.budget_bytes)) in GOOD:
-            ways.append(_way("/workload/sequence_tokens", tokens, verdict, found.budget_bytes - total.expected_bytes))
+        judged = _judged(job, job.batch, tokens, context, found.budget_bytes)
+        if judged.verdict in GOOD:
+            ways.append(_way(judged, found.budget_bytes, Change(pointer="/workload/sequence_tokens", value=tokens)))
             break
         tokens //= 2
-    total = found.per_gpu.total
-    for other in alternatives:
-        verdict = _verdict(total, other.device.memory_bytes)
-        if other.device.memory_bytes > placement.device.memory_bytes and verdict in GOOD:
-            spare = other.device.memory_bytes - total.expected_bytes
-            ways.append(_way(f"/cards/{index}/card", other.device.card or "", verdict, spare))
+    for where, changes in elsewhere(placement, index, alternatives):
+        budget = max(0, where.device.memory_bytes - where.occupied_bytes)
+        judged = _judged(job, job.batch, job.tokens, context, budget)
+        if judged.verdict in GOOD:
+            ways.append(_way(judged, budget, *changes))
             break
     return tuple(ways)
 
 
-def _way(pointer: str, value: int | str, verdict: Verdict, headroom: int) -> WayToFit:
-    return WayToFit(changes=(Change(pointer=pointer, value=value),), verdict=verdict, headroom_bytes=headroom)
+def _way(judged: Judged, budget: int, *changes: Change) -> WayToFit:
+    return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=budget - judged.total.expected_bytes)
 
 
 def _notices(job: EncodeJob) -> tuple[Notice, ...]:

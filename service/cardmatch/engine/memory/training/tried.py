@@ -33,7 +33,9 @@ def attempt(job: TrainingJob, mesh: Mesh, demands: tuple[Demand, ...], known: Fa
     tokens = job.micro_batch * job.sequence_tokens / mesh.context
     tops = [peak(on, tokens, job.sequence_tokens) for on in stages]
     fullest = max(range(len(tops)), key=lambda index: tops[index].process)
-    return Tried(job, mesh, stages, demands[fullest], tops[fullest])
+    # Every stage must run, also one that the allocator can squeeze less than the fullest.
+    floor = max(top.floor for top in tops)
+    return Tried(job, mesh, stages, demands[fullest], tops[fullest]._replace(floor=floor))
 
 
 class Told(NamedTuple):

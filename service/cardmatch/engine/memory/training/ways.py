@@ -9,6 +9,7 @@ import msgspec
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Change, WayToFit
+from cardmatch.engine.memory.elsewhere import elsewhere
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.frameworks import CrossEntropy
 from cardmatch.engine.memory.training.job import TrainingJob
@@ -19,6 +20,7 @@ from cardmatch.engine.memory.training.trials import Trials, attempted, changed
 from cardmatch.engine.memory.training.tried import PROCESS, band_of
 from cardmatch.engine.memory.training.workload import Checkpointing, Method, Offload, Sharding
 from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.engine.terms.fault import Invalid
 
 GOOD = frozenset({Verdict.COMFORTABLE, Verdict.FITS})
 CARDS = (2, 4, 8, 16, 32, 64, 128)
@@ -57,8 +59,12 @@ def ways_to_fit(
 def _first(shared: Trials, sort: Iterator[Way]) -> WayToFit | None:
     """The first way of a sort that makes the job run."""
     for way in sort:
-        job = changed(shared, way.fields) if way.fields else shared.job
-        tried = attempted(shared, job, mesh(job.workload, job.default_sharding, way.where))
+        try:
+            job = changed(shared, way.fields) if way.fields else shared.job
+            on = mesh(job.workload, job.default_sharding, way.where)
+        except Invalid:  # what else the request says rules this change out
+            continue
+        tried = attempted(shared, job, on)
         judged = verdict(tried, band_of(tried, PROCESS, shared.calibration), way.where)
         if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in way.fields):
             changes = tuple([_change(name, value) for name, value in way.fields.items()]) + way.cards
@@ -85,7 +91,7 @@ def _sorts(
     yield (Way(fields, placement) for fields in _method(job, Method.LORA))
     yield _quantised(job, placement, index)
     yield _more_cards(job, placement, index)
-    yield _other_cards(placement, index, alternatives)
+    yield (Way({}, where, changes) for where, changes in elsewhere(placement, index, alternatives))
     yield (Way(fields, placement) for fields in _offloads(job))
 
 
@@ -182,17 +188,12 @@ def _clusters(placement: Placement, index: int) -> Iterator[tuple[Placement, tup
     for count in CARDS:
         data, rest = divmod(count, layout.tensor * layout.pipeline)
         if count > placement.count and not rest and placement.device.mig is None:
-            spread = Layout(tensor=layout.tensor, pipeline=layout.pipeline, data=data)
+            spread = msgspec.structs.replace(layout, data=data)
             where = msgspec.structs.replace(placement, count=count, layout=spread)
-            yield where, (Change(pointer=f"/cards/{index}/count", value=count),)
-
-
-def _other_cards(placement: Placement, index: int, alternatives: tuple[Placement, ...]) -> Iterator[Way]:
-    for other in alternatives:
-        if other.device.memory_bytes > placement.device.memory_bytes:
-            card = other.device.card or ""
-            where = msgspec.structs.replace(other, layout=placement.layout, count=placement.count)
-            yield Way({}, where, (Change(pointer=f"/cards/{index}/card", value=card),))
+            changes = [Change(pointer=f"/cards/{index}/count", value=count)]
+            if placement.layout_given or layout != Layout(data=placement.count):
+                changes.append(Change(pointer=f"/cards/{index}/layout/data", value=data))
+            yield where, tuple(changes)
 
 
 def _offloads(job: TrainingJob) -> Iterator[Fields]:

@@ -8,6 +8,7 @@ import msgspec
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Change
+from cardmatch.engine.memory.elsewhere import elsewhere
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
 from cardmatch.engine.memory.engines.ollama.options import Ollama
@@ -153,7 +154,7 @@ def all_more_cards(base: Tried, index: int) -> Iterator[Trial]:
         layout = msgspec.structs.replace(where.layout, tensor=tensor)
         changed = msgspec.structs.replace(where, layout=layout, count=layout.gpus)
         changes = [Change(pointer=f"/cards/{index}/count", value=layout.gpus)]
-        if where.layout != Layout(tensor=where.count):
+        if where.layout_given or where.layout != Layout(tensor=where.count):
             changes.append(Change(pointer=f"/cards/{index}/layout/tensor", value=tensor))
         yield msgspec.structs.replace(base.trial.also(*changes), where=changed)
 
@@ -168,13 +169,8 @@ def other_cards(request: Request, base: Tried, index: int) -> Iterator[Trial]:
 
 def all_other_cards(request: Request, base: Tried, index: int) -> Iterator[Trial]:
     """Every larger card, smallest first."""
-    where = base.trial.where
-    for other in request.alternatives:
-        device = other.device
-        if device.memory_bytes > where.device.memory_bytes:
-            change = Change(pointer=f"/cards/{index}/card", value=device.card or "")
-            changed = msgspec.structs.replace(where, device=device)
-            yield msgspec.structs.replace(base.trial.also(change), where=changed)
+    for where, changes in elsewhere(base.trial.where, index, request.alternatives):
+        yield msgspec.structs.replace(base.trial.also(*changes), where=where)
 
 
 def larger_machines(request: Request, base: Tried, index: int) -> list[Trial]:

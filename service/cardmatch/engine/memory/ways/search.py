@@ -53,7 +53,7 @@ def _on_more_cards(request: Request, base: Tried, index: int, *, lighter: bool) 
 
 
 def _cards_of(way: WayToFit) -> int:
-    return next(int(change.value) for change in way.changes if change.pointer.endswith("/count"))
+    return next(int(change.value or 0) for change in way.changes if change.pointer.endswith("/count"))
 
 
 def _first(request: Request, trials: Iterable[Trial], most: int = _MOST_TRIES) -> list[WayToFit]:
