@@ -27,14 +27,14 @@ def test_experts_of_as_few_layers_as_needed_leave_the_gpu(card: str, fewest: int
     """Six bits of Qwen3-30B-A3B are 23.4 GiB: a few layers' experts are too many for 24 GB, about half for 16 GB."""
     way = first_way(LlamaCpp(), card)
     assert [change.pointer for change in way.changes] == ["/workload/engine/n_cpu_moe"]
-    assert fewest <= int(way.changes[0].value) <= most
+    assert fewest <= int(way.changes[0].value or 0) <= most
     assert way.verdict is Verdict.TIGHT
 
 
 def test_the_way_is_the_answer_to_the_changed_request() -> None:
     """Asked with that many layers' experts in RAM, the job is tight with the same headroom."""
     way = first_way(LlamaCpp(), "rtx-4080")
-    engine = LlamaCpp(n_cpu_moe=int(way.changes[0].value))
+    engine = LlamaCpp(n_cpu_moe=int(way.changes[0].value or 0))
     workload = Inference(engine=engine, context_tokens=8192, weights="gguf:Q6_K")
     again = estimate(MIXTURE, plain(), workload, "rtx-4080").placements[0]
     assert (again.verdict, again.headroom_bytes) == (way.verdict, way.headroom_bytes)
