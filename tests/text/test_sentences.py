@@ -37,8 +37,8 @@ COUNTS = {
     "maximum", "mean_tokens_per_request", "micro_batch", "min_tokens_per_second_per_user",
     "minimum", "multiple", "n_cpu_moe", "n_ctx",
     "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas",
-    "data", "requests", "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization",
-    "weeks", "widths",
+    "requests", "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization",
+    "data", "weeks", "widths",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
