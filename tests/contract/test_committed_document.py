@@ -7,11 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-from msgspec import inspect
 
+from cardmatch.http.door import Door
+from cardmatch.http.operation import Operation
 from cardmatch.http.operations import OPERATIONS
+from cardmatch.http.structs import structs
+from tests.http.asking import ask, post
 from tools.openapi import written
 
 
@@ -29,14 +33,56 @@ def test_the_committed_document_is_current(root: Path) -> None:
 
 
 def test_every_operation_is_described(committed: dict[str, Any]) -> None:
-    """A chatbot's action needs an id, a summary of at most 300 characters, a description, and an example of a body."""
+    """A chatbot's action needs an id, a summary and a description of at most 300 characters, and an example."""
     for path, methods in committed["paths"].items():
         for operation in methods.values():
             assert re.fullmatch(r"[a-z][A-Za-z]+", operation["operationId"]), path
             assert 0 < len(operation["summary"]) <= 300, path
-            assert len(operation["description"]) > 40, path
+            assert 40 < len(operation["description"]) <= 300, path
             if "requestBody" in operation:
                 assert operation["requestBody"]["content"]["application/json"]["example"], path
+            else:
+                assert any("example" in parameter for parameter in operation["parameters"]), path
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_every_example_of_the_document_is_answered(service: Door, operation: Operation) -> None:
+    """What a reader tries first works."""
+    path, example = operation.path, dict(operation.example)
+    if operation.method == "POST":
+        assert post(service, example, path=path).status == 200
+        return
+    for name in re.findall(r"\{(\w+)\}", path):
+        path = path.replace(f"{{{name}}}", example.pop(name))
+    given = {name: json.dumps(value) if isinstance(value, bool) else value for name, value in example.items()}
+    assert ask(service, "GET", f"{path}?{urlencode(given, doseq=True)}").status == 200
+
+
+def test_every_reference_resolves(committed: dict[str, Any]) -> None:
+    """No reference leads out of the document or to nothing."""
+    references = [node["$ref"] for node in _nodes(committed) if isinstance(node.get("$ref"), str)]
+    assert len(references) > 500
+    for reference in set(references):
+        assert reference.startswith("#/"), reference
+        node = committed
+        for part in reference[2:].split("/"):
+            node = node[part]
+
+
+def test_alternatives_are_told_apart(committed: dict[str, Any]) -> None:
+    """Of several structs a discriminator says which it is; nothing else that is an object may stand there."""
+    schemas = committed["components"]["schemas"]
+    for node in _nodes(committed):
+        kinds = [schemas[kind["$ref"].rpartition("/")[2]] for kind in node.get("anyOf", []) if "$ref" in kind]
+        of_objects = [kind for kind in kinds if kind["type"] == "object"]
+        if len(of_objects) > 1:
+            tag = node["discriminator"]["propertyName"]
+            assert all("const" in kind["properties"][tag] for kind in of_objects), node
+
+
+def test_names_of_types_are_plain(committed: dict[str, Any]) -> None:
+    """Two structs of one name would both go by their whole module path; generators of clients make types of them."""
+    assert [name for name in committed["components"]["schemas"] if not re.fullmatch(r"[A-Z][A-Za-z0-9]+", name)] == []
 
 
 def test_ids_of_operations_are_unique(committed: dict[str, Any]) -> None:
@@ -77,25 +123,11 @@ def test_every_request_refuses_unknown_fields() -> None:
     """Each struct that may stand in a request is frozen, keyword-only and strict, however deep it stands."""
     loose = []
     for operation in OPERATIONS:
-        for cls in _structs(inspect.type_info(operation.takes), set()):
+        for cls in structs([operation.takes]):
             config = cls.__struct_config__
             if not (config.frozen and config.forbid_unknown_fields):
                 loose.append(f"{operation.path}: {cls.__name__}")
     assert loose == []
-
-
-def _structs(kind: Any, seen: set[Any]) -> set[Any]:
-    if isinstance(kind, inspect.StructType) and kind.cls not in seen:
-        seen.add(kind.cls)
-        for field in kind.fields:
-            _structs(field.type, seen)
-    for part in ("type", "item_type", "key_type", "value_type"):
-        if inner := getattr(kind, part, None):
-            _structs(inner, seen)
-    for part in ("types", "item_types"):
-        for inner in getattr(kind, part, ()):
-            _structs(inner, seen)
-    return seen
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)

@@ -48,7 +48,7 @@ def test_what_makes_a_type_strict_is_in_the_document(served: dict[str, Any]) -> 
     tagged = question["properties"]["model"]["anyOf"][1]
     mapping = {"id": "#/components/schemas/ById", "shape": "#/components/schemas/ByShape"}
     assert tagged["discriminator"] == {"propertyName": "kind", "mapping": mapping}
-    assert schemas["ById"]["properties"]["kind"] == {"enum": ["id"]}
+    assert schemas["ById"]["properties"]["kind"] == {"type": "string", "const": "id"}
     assert "default" not in schemas["Format"]
 
 
@@ -116,6 +116,28 @@ def test_answers_and_problems_fit_their_schemas(sample: Door, served: dict[str, 
     for body, name in (({"model": "a"}, "Reply"), ({"model": 1}, "Problem"), ({"formt": 1}, "Problem")):
         schema = {"$ref": f"#/components/schemas/{name}", "components": served["components"]}
         jsonschema.validate(post(sample, body).json(), schema)
+
+
+def test_generators_of_clients_can_read_every_type(served: dict[str, Any]) -> None:
+    """Words have a type, lists have items, and no default is an object: some generators refuse each."""
+    question = served["components"]["schemas"]["Question"]["properties"]
+    assert served["components"]["schemas"]["Format"]["type"] == "string"
+    pair = question["pair"]["anyOf"][0]
+    assert pair == {
+        "type": "array",
+        "minItems": 2,
+        "maxItems": 2,
+        "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+    }
+    assert "default" not in question["counts"]
+
+
+def test_answers_always_have_every_field(served: dict[str, Any]) -> None:
+    """A client need not ask whether a field of an answer is there; of a request most may be left out."""
+    schemas = served["components"]["schemas"]
+    assert schemas["Reply"]["required"] == list(schemas["Reply"]["properties"])
+    assert schemas["Question"]["required"] == ["model"]
+    assert "errors" not in schemas["Problem"]["required"], "what is empty is left out of a problem"
 
 
 def test_a_frozen_struct_with_a_list_default_is_documented() -> None:

@@ -11,7 +11,7 @@ OPERATIONS = (
         path="/catalogue",
         name="showCatalogue",
         tag="catalogue",
-        summary="Show the catalogue's version.",
+        summary="Show which catalogue answers, and how fresh it is.",
         description=(
             "The snapshot that requests are answered from, what is in it and how fresh it is, and the earlier ones "
             "that `catalogue_version` may still pin."
@@ -19,6 +19,7 @@ OPERATIONS = (
         takes=CatalogueQuery,
         gives=CatalogueAnswer,
         answer=lambda world, query, _: show_catalogue(world, query),
+        example={"language": "en"},
         cached=True,
     ),
 )

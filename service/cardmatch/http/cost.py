@@ -20,12 +20,11 @@ OPERATIONS = (
         path="/cost",
         name="cost",
         tag="questions",
-        summary="What does it cost?",
+        summary="What does it cost? A finished job, or a month of a service, with each of several options.",
         description=(
-            "What a finished job, or a month of a service, costs with each option: hours, every line of the bill, a "
-            "range, the cost per unit of work, and where renting, buying, spot, a commitment and a token API break "
-            "even. Options are ranked by what the work costs, beside their rank by the hour. A throughput is "
-            "measured, or the raw output of a benchmark tool."
+            "Hours, every line of the bill, a range and the cost per unit of work; where renting, buying, spot, a "
+            "commitment and a token API break even; ranked by what the work costs, beside the rank by the hour. "
+            "A throughput is measured, predicted, or the raw output of a benchmark tool."
         ),
         takes=CostRequest,
         gives=Cost,

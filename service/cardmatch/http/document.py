@@ -15,6 +15,8 @@ import msgspec
 from cardmatch import __version__
 from cardmatch.http.operation import Operation
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Problem
+from cardmatch.http.schema import complete, readable
+from cardmatch.http.structs import structs
 from cardmatch.text.language import Language
 from cardmatch.text.problem import ProblemType, title
 
@@ -36,18 +38,22 @@ _DESCRIPTION = (
     "catalogue version and release give the same bytes. Errors are RFC 9457 problems. Words come in English, Spanish "
     "or Chinese, as `language` or Accept-Language ask."
 )
+_TAGS = {
+    "questions": "Does it fit, which card, what does it cost?",
+    "catalogue": "What the answers are reckoned from: models, cards, offers, providers.",
+}
 
 
 def document(operations: Iterable[Operation]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of *operations*, in their order."""
     operations = list(operations)
-    types = [kind for operation in operations for kind in (operation.takes, operation.gives)]
-    _, schemas = msgspec.json.schema_components([*types, Problem], ref_template=_REF)
+    schemas = _schemas([operation.takes for operation in operations], [*(each.gives for each in operations), Problem])
     paths: dict[str, Any] = {}
+    tags = {operation.tag for operation in operations}
     parameters = {operation.takes.__name__ for operation in operations if operation.method == "GET"}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, schemas)
-    whole: dict[str, Any] = _plain_numbers(
+    whole: dict[str, Any] = readable(
         {
             "openapi": "3.1.0",
             "info": {
@@ -55,9 +61,11 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
                 "version": __version__,
                 "summary": "Which GPU card fits a model, and what it costs.",
                 "description": _DESCRIPTION,
+                "contact": {"name": "The contributors of Cardmatch"},
                 "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
             },
             "servers": [{"url": "/"}],
+            "tags": [{"name": tag, "description": about} for tag, about in _TAGS.items() if tag in tags],
             "paths": paths,
             "components": {
                 "schemas": {name: schema for name, schema in sorted(schemas.items()) if name not in parameters},
@@ -69,13 +77,12 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     return whole
 
 
-def _plain_numbers(value: Any) -> Any:
-    """Bounds without a needless `.0`: `typing` keeps one of two equal annotations, so which one depends on imports."""
-    if isinstance(value, dict):
-        return {key: _plain_numbers(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_plain_numbers(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _schemas(taken: list[Any], given: list[Any]) -> dict[str, dict[str, Any]]:
+    _, schemas = msgspec.json.schema_components([*taken, *given], ref_template=_REF)
+    for struct in structs(given) - structs(taken):
+        if not struct.__struct_config__.omit_defaults:
+            schemas[struct.__name__] = complete(schemas[struct.__name__])
+    return schemas
 
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -101,25 +108,25 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def _parameters(operation: Operation, schema: dict[str, Any]) -> list[dict[str, Any]]:
     in_path = re.findall(r"\{(\w+)\}", operation.path)
+    required = schema.get("required", [])
     return [
         {
             "name": name,
             "in": "path" if name in in_path else "query",
-            "required": name in schema.get("required", []),
-            "description": prop.get("description", ""),
-            "schema": _without_null({key: value for key, value in prop.items() if key != "description"}),
+            "required": name in required,
+            **_parameter(prop),
+            **({"example": operation.example[name]} if name in (operation.example or {}) else {}),
         }
         for name, prop in schema["properties"].items()
     ]
 
 
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter is left out where a body would hold null."""
-    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
-    rest = {key: value for key, value in schema.items() if key != "anyOf" and (key, value) != ("default", None)}
-    if not kinds:
-        return rest
-    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+def _parameter(prop: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a parameter and, beside it, its description. Left out is what null is in a body."""
+    kinds = [kind for kind in prop.get("anyOf", [prop]) if kind != {"type": "null"}]
+    rest = {key: value for key, value in prop.items() if key != "anyOf" and (key, value) != ("default", None)}
+    schema = {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+    return {"description": schema.pop("description", ""), "schema": schema}
 
 
 def _errors(operation: Operation) -> Iterable[int]:

@@ -20,12 +20,10 @@ OPERATIONS = (
         path="/estimate-vram",
         name="estimateVram",
         tag="questions",
-        summary="Does it fit?",
+        summary="Does it fit? The GPU memory that a model and a workload need, with a verdict on each card.",
         description=(
-            "The GPU memory that a model and a workload need, part by part, and what becomes of it on each card: "
-            "the verdict, the longest context and the most requests at a time (training: the longest sequence and the "
-            "largest micro-batch; images: the largest batch, picture and number of frames) that fit, "
-            "and the ways to make it fit. The answer's `kind` is the workload's. "
+            "GPU memory part by part, and on each card a verdict, the longest context or sequence, the most requests "
+            "(micro-batch, pictures) at a time, and ways to fit. The answer's `kind` is the workload's. "
             "Only `model` is required; every default that was filled in is listed in `assumptions`."
         ),
         takes=EstimateRequest,

@@ -11,7 +11,7 @@ OPERATIONS = (
         path="/offers",
         name="listOffers",
         tag="catalogue",
-        summary="List offers.",
+        summary="List what machines cost, and where.",
         description=(
             "The offers that meet every condition, by id or by the price of the whole instance, a page at a time. "
             "A fact that nobody published never meets a condition."
@@ -19,6 +19,7 @@ OPERATIONS = (
         takes=OffersQuery,
         gives=OffersPage,
         answer=lambda world, query, _: list_offers(world, query),
+        example={"card": ["rtx-4090"], "order": "price", "limit": 5},
         cached=True,
     ),
 )

@@ -17,6 +17,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     `answer(world, request, language)` returns a `gives` or raises Invalid. What a `cached` operation answers depends on
     nothing but its URL, the language, the release and the catalogue, so that it carries an ETag.
+    `example` is a body, or the parameters of a GET.
     """
 
     method: Literal["GET", "POST"]

@@ -11,11 +11,12 @@ OPERATIONS = (
         path="/providers",
         name="listProviders",
         tag="catalogue",
-        summary="List providers.",
+        summary="List who rents out cards, and on which terms.",
         description="The providers that meet every condition, by id, with their terms and where they stand.",
         takes=ProvidersQuery,
         gives=ProvidersPage,
         answer=lambda world, query, _: list_providers(world, query),
+        example={"server_country": ["eu"], "limit": 5},
         cached=True,
     ),
 )

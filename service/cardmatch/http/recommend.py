@@ -20,12 +20,11 @@ OPERATIONS = (
         path="/recommend",
         name="recommend",
         tag="questions",
-        summary="Which card?",
+        summary="Which card? Every way to run a load, best first, with what it costs and the command to start it.",
         description=(
-            "Which card, how many, where, in which number formats: every form that the hardware, the offers and the "
-            "conditions allow, best first, with the reason why each other card is left out and what would bring it "
-            "back. Facts that nobody published meet no condition; offers that might qualify are listed apart. The "
-            "first option comes with a plan to verify it within half an hour."
+            "Every card, count, layout and number format that hardware, offers and conditions allow, best first; why "
+            "each other card is left out, and what brings it back. Facts that nobody published meet no condition; offers "
+            "that might qualify stand apart. With a plan to verify the first option."
         ),
         takes=RecommendRequest,
         gives=Recommendation,

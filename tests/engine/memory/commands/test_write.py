@@ -17,7 +17,7 @@ from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.sglang.options import Sglang
 from cardmatch.engine.memory.engines.tensorrt_llm.options import TensorrtLlm
 from cardmatch.engine.memory.engines.transformers.options import Transformers
-from cardmatch.engine.memory.engines.vllm.options import MambaCacheMode, StateDtype, Vllm
+from cardmatch.engine.memory.engines.vllm.options import MambaCacheMode, Vllm, VllmStateDtype
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.memory.speculation import Adapters, Speculative, SpeculativeMethod
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Architecture, Inference]] = {
                 enforce_eager=True,
                 enable_prefix_caching=False,
                 mamba_cache_mode=MambaCacheMode.NONE,
-                mamba_ssm_cache_dtype=StateDtype.BFLOAT16,
+                mamba_ssm_cache_dtype=VllmStateDtype.BFLOAT16,
                 language_model_only=True,
                 async_scheduling=False,
                 estimate_cudagraphs=False,

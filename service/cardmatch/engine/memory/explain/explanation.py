@@ -69,7 +69,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     file: str
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class FittedOn(msgspec.Struct, frozen=True, kw_only=True):
     """What a fitted number was measured on."""
 
     rows: Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -88,5 +88,5 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, Scalar]
     result_bytes: SignedBytes
     source: Source
-    measured: Annotated[Measured | None, Meta(description="Where a number was fitted; null where none was.")] = None
+    measured: Annotated[FittedOn | None, Meta(description="Where a number was fitted; null where none was.")] = None
     message: str = ""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.cache_layout import CacheTerm
 from cardmatch.engine.memory.calibration import Fitted
-from cardmatch.engine.memory.explain.explanation import Explanation, Measured, Rule, Source
+from cardmatch.engine.memory.explain.explanation import Explanation, FittedOn, Rule, Source
 from cardmatch.engine.memory.explain.formulas import FORMULAS
 from cardmatch.engine.memory.extras import lora_sizes
 from cardmatch.engine.memory.job import ServingJob
@@ -35,7 +35,7 @@ class Book(NamedTuple):
             numbers=numbers,
             result_bytes=int(result_bytes),
             source=Source(engine=self.engine, version=self.version, file=self.file_of.get(rule, self.file)),
-            measured=None if fitted is None else Measured(rows=fitted.rows, as_of=self.as_of),
+            measured=None if fitted is None else FittedOn(rows=fitted.rows, as_of=self.as_of),
         )
 
 

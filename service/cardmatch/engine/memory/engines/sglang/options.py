@@ -16,7 +16,7 @@ CURRENT_VERSION = "0.5.23"
 Ratio = Annotated[float, Meta(gt=0, le=1)]
 
 
-class StateDtype(StrEnum):
+class SglangStateDtype(StrEnum):
     """Number format of recurrent states."""
 
     FLOAT32 = "float32"
@@ -43,7 +43,7 @@ class Sglang(msgspec.Struct, tag="sglang", tag_field="kind", frozen=True, kw_onl
     swa_full_tokens_ratio: Ratio = 0.8
     mamba_full_memory_ratio: Annotated[float, Meta(gt=0, le=100)] = 0.9
     max_mamba_cache_size: Count | None = None
-    mamba_ssm_dtype: StateDtype | None = None
+    mamba_ssm_dtype: SglangStateDtype | None = None
     enable_dp_attention: bool = False
     dp_size: Annotated[int, Meta(ge=1, le=1024)] = 1
     language_model_only: bool = False

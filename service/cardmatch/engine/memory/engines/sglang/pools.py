@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cardmatch.engine.memory.cache_layout import CacheLayout, CacheTerm
-from cardmatch.engine.memory.engines.sglang.options import Sglang, StateDtype
+from cardmatch.engine.memory.engines.sglang.options import Sglang, SglangStateDtype
 from cardmatch.engine.memory.engines.sglang.settle import Settled
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
@@ -144,5 +144,5 @@ def _dtypes(job: ServingJob, options: Sglang) -> StateDtypes:
     own = job.architecture.state
     if options.mamba_ssm_dtype is None:
         return own
-    size = 4 if options.mamba_ssm_dtype is StateDtype.FLOAT32 else 2
+    size = 4 if options.mamba_ssm_dtype is SglangStateDtype.FLOAT32 else 2
     return StateDtypes(convolution_bytes=own.convolution_bytes, recurrent_bytes=size)

@@ -23,7 +23,7 @@ class MambaCacheMode(StrEnum):
     ALIGN = "align"
 
 
-class StateDtype(StrEnum):
+class VllmStateDtype(StrEnum):
     """Number format of recurrent states; `auto` is what the model asks for."""
 
     AUTO = "auto"
@@ -55,7 +55,7 @@ class Vllm(msgspec.Struct, tag="vllm", tag_field="kind", frozen=True, kw_only=Tr
     async_scheduling: bool | None = None
     disable_hybrid_kv_cache_manager: bool = False
     mamba_cache_mode: MambaCacheMode | None = None
-    mamba_ssm_cache_dtype: StateDtype = StateDtype.AUTO
+    mamba_ssm_cache_dtype: VllmStateDtype = VllmStateDtype.AUTO
     language_model_only: bool = False
     cpu_offload_gb: Annotated[float, Meta(ge=0, le=65_536, description="GiB of weights in host memory.")] = 0.0
     swap_space: Annotated[float, Meta(ge=0, le=65_536, description="GiB of host memory per GPU (V0).")] | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.engine.memory.engines.vllm.eras import Era
-from cardmatch.engine.memory.engines.vllm.options import StateDtype, Vllm
+from cardmatch.engine.memory.engines.vllm.options import Vllm, VllmStateDtype
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.models.architecture import LinearAttention, LinearKind, StateDtypes
 
-_ASKED = {StateDtype.FLOAT32: 4, StateDtype.BFLOAT16: 2, StateDtype.FLOAT16: 2}
+_ASKED = {VllmStateDtype.FLOAT32: 4, VllmStateDtype.BFLOAT16: 2, VllmStateDtype.FLOAT16: 2}
 _MODELS_OWN = 2
 _FP32 = 4
 _FP32_BY_DEFAULT = "nemotron_h"
