@@ -61,7 +61,7 @@ def test_every_example_of_the_document_is_answered(service: Door, operation: Ope
 def test_every_reference_resolves(committed: dict[str, Any]) -> None:
     """No reference leads out of the document or to nothing."""
     references = [node["$ref"] for node in _nodes(committed) if isinstance(node.get("$ref"), str)]
-    assert len(references) > 500
+    assert len(references) > 100
     for reference in set(references):
         assert reference.startswith("#/"), reference
         node = committed
