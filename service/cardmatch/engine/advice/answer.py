@@ -12,6 +12,8 @@ from cardmatch.engine.hardware.card import CardId
 from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Change, PerGpu
+from cardmatch.engine.memory.diffusion.answer import DiffusionPerGpu
+from cardmatch.engine.memory.encode.answer import EncodePerGpu
 from cardmatch.engine.memory.training.answer import TrainingPerGpu
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.money.amounts import Day
@@ -74,6 +76,11 @@ class RecommendedOption(msgspec.Struct, frozen=True, kw_only=True):
     bound_by: str
     per_gpu: Annotated[PerGpu | None, Meta(description="Of serving.")]
     training_per_gpu: TrainingPerGpu | None
+    diffusion_per_gpu: DiffusionPerGpu | None = None
+    encode_per_gpu: EncodePerGpu | None = None
+    changes: Annotated[
+        tuple[Change, ...], Meta(description="Of the workload: what makes a pipeline or an encoder fit or quick.")
+    ] = ()
     budget_bytes: Bytes
     headroom_bytes: SignedBytes
     max_concurrency: Annotated[TokenCount | None, Meta(description="Requests of mean length that all copies hold.")]
@@ -92,7 +99,7 @@ class RecommendedOption(msgspec.Struct, frozen=True, kw_only=True):
 
 def memory_of(option: RecommendedOption) -> Band | None:
     """The memory of the fullest GPU of *option*."""
-    parts = option.per_gpu or option.training_per_gpu
+    parts = option.per_gpu or option.training_per_gpu or option.diffusion_per_gpu or option.encode_per_gpu
     return None if parts is None else parts.total
 
 
@@ -141,7 +148,10 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     option: str
     steps: tuple[Step, ...]
     metrics: tuple[Metric, ...]
-    report: Annotated[CostQuestion | None, Meta(description="Post to /cost with the tool's output as its text.")]
+    report: Annotated[
+        CostQuestion | None,
+        Meta(description="Post to /cost with the tool's output as its text, or the measured rate as units_per_second."),
+    ]
 
 
 class Recommended(msgspec.Struct, frozen=True, kw_only=True):

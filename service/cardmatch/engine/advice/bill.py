@@ -40,10 +40,12 @@ class Ledger(NamedTuple):
 
 def work_of(demand: Demand, hours_per_month: int) -> Work:
     """A job, or a month of the service: by its requests where they come at a rate, else always busy."""
-    prompt, output = demand.prompt_tokens, demand.output_tokens
+    prompt = output = None
+    if demand.unit is WorkUnit.REQUEST:
+        prompt, output = demand.prompt_tokens, demand.output_tokens
     if demand.items is not None:
         return Job(
-            unit=WorkUnit.REQUEST,
+            unit=demand.unit,
             units=demand.items,
             deadline_hours=demand.deadline_hours,
             prompt_tokens=prompt,
@@ -53,7 +55,7 @@ def work_of(demand: Demand, hours_per_month: int) -> Work:
     if demand.mean_rate is not None:
         units = demand.mean_rate * demand.tenants * hours_per_month * _HOUR
     return Service(
-        unit=WorkUnit.REQUEST,
+        unit=demand.unit,
         hours=hours_per_month,
         units_per_month=units,
         utilisation=1.0 if units is None else None,
@@ -72,14 +74,14 @@ def gpus_of(choice: Choice) -> int:
 
 
 def throughput_of(choice: Choice, demand: Demand) -> Throughput | None:
-    """Requests per second: the most in time for loads by rate and jobs, what the load itself makes otherwise."""
+    """Units per second: the most in time for loads by rate and jobs, what the load itself makes otherwise."""
     size = choice.tried.size
     served = None if size is None else size.now if demand.concurrency is not None else size.most
     if size is None or served is None:
         return None
     rate = served.requests_per_second * size.copies
     return Throughput(
-        unit=WorkUnit.REQUEST,
+        unit=demand.unit,
         low_units_per_second=rate * served.low_ratio,
         expected_units_per_second=rate,
         high_units_per_second=rate * served.high_ratio,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -10,10 +11,22 @@ from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import JobOfWork, Load, Wanted
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.settle import DEFAULT_CONTEXT_TOKENS
+from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Assumption, Scalar
 
-_A_DAY = 86_400
+SECONDS_OF = {
+    "requests_per_second": 1,
+    "requests_per_hour": 3600,
+    "requests_per_day": 86_400,
+    "images_per_second": 1,
+    "images_per_hour": 3600,
+    "items_per_second": 1,
+    "items_per_hour": 3600,
+}
+"""The rates that a load may state, and the seconds that each counts over."""
+
+_REQUESTS = tuple(name for name in SECONDS_OF if name.startswith("requests"))
 _A_QUARTER = 4
 LOAD = "/load"
 
@@ -22,7 +35,7 @@ class Demand(NamedTuple):
     """A load, reckoned out: request lengths in tokens, requests at once or per second at the peak, limits in seconds.
 
     `mean_rate` is what a month is paid for; `items` and `deadline_hours` are of a job. `stated` says that the request
-    gave a load or a job; `tenants` need a copy each.
+    gave a load or a job; `tenants` need a copy each. What is not a request of a language model has another *unit*.
     """
 
     prompt_tokens: int
@@ -38,6 +51,7 @@ class Demand(NamedTuple):
     deadline_hours: float | None
     tenants: int
     stated: bool
+    unit: WorkUnit = WorkUnit.REQUEST
 
 
 class Asked(NamedTuple):
@@ -76,15 +90,32 @@ def _check(load: Load, workload: Inference, job: JobOfWork | None) -> None:
     for field in ("context_tokens", "concurrency", "mean_tokens_per_request"):
         if getattr(workload, field) is not None:
             raise refusal(FaultCode.CONFLICTS_WITH, f"/workload/{field}", field="load")
-    ways = [name for name in ("requests_per_second", "requests_per_day", "concurrency") if getattr(load, name)]
+    check_ways(load, _REQUESTS, job)
+    output, longest = words_of(load)[1], load.output_tokens_p95
+    if longest is not None and longest < output:
+        raise refusal(FaultCode.TOO_SMALL, f"{LOAD}/output_tokens_p95", minimum=output)
+
+
+def check_ways(load: Load, rates: Iterable[str], job: JobOfWork | None) -> None:
+    """One of *rates* or the concurrency says how much comes; with a *job* none does. Raises Invalid."""
+    fields = [*rates, "concurrency"]
+    for name in SECONDS_OF:
+        if name not in fields and getattr(load, name) is not None:
+            raise refusal(FaultCode.CONFLICTS_WITH, f"{LOAD}/{name}", field="workload")
+    ways = [name for name in fields if getattr(load, name)]
     if len(ways) > 1 or (not ways and job is None):
-        fields = ["requests_per_second", "requests_per_day", "concurrency"]
         raise refusal(FaultCode.EXACTLY_ONE_OF, LOAD, fields=fields)
     if ways and job is not None:
         raise refusal(FaultCode.CONFLICTS_WITH, f"{LOAD}/{ways[0]}", field="job")
-    longest = load.output_tokens_p95
-    if longest is not None and longest < load.output_tokens:
-        raise refusal(FaultCode.TOO_SMALL, f"{LOAD}/output_tokens_p95", minimum=load.output_tokens)
+
+
+def words_of(load: Load) -> tuple[int, int]:
+    """Tokens of a prompt and of its answer. Raises Invalid where one is missing."""
+    if load.prompt_tokens is None:
+        raise refusal(FaultCode.MISSING_FIELD, LOAD, field="prompt_tokens")
+    if load.output_tokens is None:
+        raise refusal(FaultCode.MISSING_FIELD, LOAD, field="output_tokens")
+    return load.prompt_tokens, load.output_tokens
 
 
 def _demand(
@@ -121,7 +152,7 @@ def _lengths(
 ) -> tuple[int, int]:
     """Prompt and output; without a load a quarter of the context, at most the preset's output, is written."""
     if load is not None:
-        return load.prompt_tokens, load.output_tokens
+        return words_of(load)
     usual = presets.lengths
     context = workload.context_tokens or min(DEFAULT_CONTEXT_TOKENS, limit_tokens or DEFAULT_CONTEXT_TOKENS)
     mean = workload.mean_tokens_per_request or min(context, usual.prompt_tokens + usual.output_tokens)
@@ -140,14 +171,19 @@ def _arrivals(
         if workload.concurrency is None:
             assumed["/workload/concurrency"] = 1
         return None, None, workload.concurrency or 1
+    return arrivals(load, presets, assumed)
+
+
+def arrivals(load: Load, presets: Presets, assumed: dict[str, Scalar]) -> tuple[float | None, float | None, int | None]:
+    """What *load* asks for per second at the peak and on average, or at once; what was assumed goes to *assumed*."""
     factor = load.peak_factor
-    if load.requests_per_day is not None:
-        if factor is None:
-            factor = assumed[f"{LOAD}/peak_factor"] = presets.peak_factor_per_day.factor
-        mean = load.requests_per_day / _A_DAY
-        return mean * factor, mean, None
-    if load.requests_per_second is not None:
-        return load.requests_per_second * (factor or 1.0), load.requests_per_second, None
+    if load.requests_per_day is not None and factor is None:
+        factor = assumed[f"{LOAD}/peak_factor"] = presets.peak_factor_per_day.factor
+    for name, seconds in SECONDS_OF.items():
+        count = getattr(load, name)
+        if count is not None:
+            mean = count / seconds
+            return mean * (factor or 1.0), mean, None
     return None, None, None if load.concurrency is None else round(load.concurrency * (factor or 1.0))
 
 

@@ -28,15 +28,21 @@ MostGpus = Annotated[int, Meta(ge=1, le=4096)]
 class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Requests that keep coming: how long they are, how many, and how fast they must be answered.
 
-    One of `requests_per_second`, `requests_per_day` and `concurrency` says how many; a job's requests need only their
-    lengths. `peak_factor` is the busiest time over the mean.
+    One rate, or `concurrency`, says how many; a job's requests need only their lengths. Language models need both
+    lengths; of an encoder `prompt_tokens` is the mean text; pictures have none. A request for pictures is one of them.
+    `peak_factor` is the busiest time over the mean.
     """
 
-    prompt_tokens: Tokens
-    output_tokens: Tokens
+    prompt_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
     output_tokens_p95: Tokens | None = None
     requests_per_second: Annotated[float, Meta(ge=1e-6, le=10**6)] | None = None
+    requests_per_hour: Annotated[float, Meta(ge=0.001, le=10**10)] | None = None
     requests_per_day: Annotated[float, Meta(ge=0.01, le=10**11)] | None = None
+    images_per_second: Annotated[float, Meta(ge=1e-6, le=10**6, description="Pictures or videos.")] | None = None
+    images_per_hour: Annotated[float, Meta(ge=0.001, le=10**10, description="Pictures or videos.")] | None = None
+    items_per_second: Annotated[float, Meta(ge=1e-6, le=10**6, description="Texts, pairs, recordings.")] | None = None
+    items_per_hour: Annotated[float, Meta(ge=0.001, le=10**10, description="Texts, pairs, recordings.")] | None = None
     concurrency: Concurrency | None = None
     peak_factor: Annotated[float, Meta(ge=1, le=1000)] | None = None
     p95_latency_seconds: Latency | None = None
@@ -45,7 +51,10 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class JobOfWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Work that ends: tokens or examples to train on, images to make, or items (requests, texts) to go through."""
+    """Work that ends: tokens or examples to train on, images (or videos) to make, or items to go through.
+
+    An item is a request to a language model, and a text, a pair or a recording for an encoder.
+    """
 
     train_tokens: Annotated[float, Meta(ge=1, le=10**16)] | None = None
     examples: Annotated[int, Meta(ge=1, le=10**11)] | None = None

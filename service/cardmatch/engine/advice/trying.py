@@ -12,6 +12,7 @@ from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.pace import Curve, Paces
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.sizing import Sized, sized
+from cardmatch.engine.advice.variant import Variant
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.calibration import MemoryCalibration
 from cardmatch.engine.memory.engines.registry import AnyEngine, arranged, reserve
@@ -38,7 +39,10 @@ class Outcome(StrEnum):
 
 
 class Tried(NamedTuple):
-    """A form with its job in its formats (null: training), where it lies, its size; `missing_bytes` of each GPU."""
+    """A form with its job in its formats (null: training), where it lies, its size; `missing_bytes` of each GPU.
+
+    Pictures and encoders have a *variant* instead of a job.
+    """
 
     form: Form
     job: ServingJob | None
@@ -46,6 +50,7 @@ class Tried(NamedTuple):
     outcome: Outcome
     size: Sized | None
     missing_bytes: int
+    variant: Variant | None = None
 
 
 class Trying(msgspec.Struct, kw_only=True):
