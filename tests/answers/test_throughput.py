@@ -71,11 +71,11 @@ def test_what_is_wrong_with_a_prediction_has_its_place(throughput: dict[str, Any
     assert (fault.pointer, fault.code.value) == (pointer, code)
 
 
-def test_other_units_are_not_predicted() -> None:
-    """A language model makes no images."""
+def test_a_language_model_makes_no_images() -> None:
+    """Images are made by pipelines; the refusal says what this model is."""
     with pytest.raises(Invalid) as refused:
         _answer({"card": "l40s", "throughput": QWEN}, unit="image")
-    assert refused.value.faults[0].code.value == "throughput_not_predicted"
+    assert refused.value.faults[0].code.value == "wrong_kind_of_model"
 
 
 def test_training_is_counted_in_tokens_or_sequences() -> None:

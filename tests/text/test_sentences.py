@@ -31,7 +31,7 @@ CODES: dict[str, type[StrEnum]] = {
 }
 COUNTS = {
     "age_days", "batch", "beams", "frames", "height_pixels", "lora_rank", "width_pixels",
-    "concurrency", "context_length", "copies", "count", "divisor", "expert", "experts", "failed",
+    "concurrency", "context_length", "copies", "count", "denoise_steps", "divisor", "expert", "experts", "failed",
     "free_fraction", "gpu_layers", "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "growth",
     "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",
     "maximum", "mean_tokens_per_request", "micro_batch", "min_tokens_per_second_per_user",

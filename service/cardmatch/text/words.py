@@ -21,6 +21,7 @@ from cardmatch.text.sentences import say, templates
 from cardmatch.text.units import Value
 
 _INDEX = re.compile(r"/(\d+)(?=/|$)")
+_OF_PREDICTION = re.compile(r"^/options/\d+/throughput(?:/prediction)?(?=/)")
 ANY_FIELD = "*"
 """The sentence about a field that has none of its own."""
 
@@ -37,6 +38,8 @@ def with_messages(notices: tuple[Notice, ...], language: Language) -> tuple[Noti
 
 def assumed(assumption: Assumption, language: Language) -> Assumption:
     """*assumption* with its message; the sentence is that of its pointer, any index of a list standing as `*`.
+
+    What a prediction assumed is told as it would be of the same model and workload by themselves.
 
     Its placeholders: the last step of the pointer (`context_tokens`), and `position`, the index counted from 1.
     """
@@ -55,7 +58,7 @@ def sentence_of_assumption(pointer: str, value: Scalar, language: Language) -> s
     template = known.get(pointer)
     if template is None:
         index = _INDEX.search(pointer)
-        template = known.get(_INDEX.sub("/*", pointer))
+        template = known.get(_INDEX.sub("/*", pointer)) or known.get(_OF_PREDICTION.sub("", pointer))
         if index is not None:
             params["position"] = int(index[1]) + 1
     if template is None:

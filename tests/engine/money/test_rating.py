@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cardmatch.engine.money.option import Option, Predicted
+from cardmatch.engine.money.rating import Forecast
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
 from cardmatch.engine.terms.band import Basis
 from tests.engine.money.asking import ask, option, refused
@@ -82,15 +83,16 @@ def test_what_says_nothing_of_the_work_is_refused(
 
 
 def _predict(low: float, expected: float, high: float) -> Any:
-    def predict(_option: Option, asked: Predicted, unit: WorkUnit) -> Throughput:
+    def predict(_option: Option, _count: int, asked: Predicted, unit: WorkUnit) -> Forecast:
         assert asked.model == "llama-3.1-8b"
-        return Throughput(
+        rate = Throughput(
             unit=unit,
             low_units_per_second=low,
             expected_units_per_second=expected,
             high_units_per_second=high,
             basis=Basis.CALIBRATED,
         )
+        return Forecast(throughput=rate, assumed=(("/workload/engine", "vllm"),))
 
     return predict
 
@@ -117,3 +119,12 @@ def test_a_measurement_beats_a_prediction_and_is_compared_with_it() -> None:
     assert outside.rate.predicted is not None
     assert [notice.code.value for notice in outside.notices] == ["measured_outside_prediction"]
     assert inside.notices == ()
+
+
+def test_what_a_prediction_assumed_is_echoed_where_it_belongs() -> None:
+    """Below the throughput where it is the rate, below its prediction where a measurement is."""
+    measured = {"kind": "measured", "units_per_second": 10, "prediction": PREDICTED}
+    for throughput, pointer in ((PREDICTED, ""), (measured, "/prediction")):
+        figures = ask(_body(throughput, _work("item")), predict=_predict(1, 2, 4))
+        said = {each.pointer: each.value for each in figures.assumptions}
+        assert said[f"/options/0/throughput{pointer}/workload/engine"] == "vllm"

@@ -63,3 +63,11 @@ def test_training_makes_no_pictures() -> None:
     row = bundled_pipelines().rows["stabilityai/stable-diffusion-xl-base-1.0"]
     job = settle(Diffusion(task=Task.LORA), row.pipeline).job
     assert making_speed(job, chip("h100-sxm-80"), KNOWN) is None
+
+
+def test_small_networks_wait_for_their_launches() -> None:
+    """Stable Diffusion 1.5 at 512 × 512, 50 steps one by one on an A100: 1.96 s were measured, 0.98 s compiled."""
+    found = making("runwayml/stable-diffusion-v1-5", "a100-sxm-40", Diffusion(denoise_steps=50))
+    assert found.seconds.expected == pytest.approx(1.96, rel=0.05)
+    assert found.seconds.low <= 0.98
+    assert 1 / found.images_per_second.expected == pytest.approx(found.seconds.expected)

@@ -16,6 +16,7 @@ from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
 from cardmatch.engine.money.price import CallerPrice, OfferPrice
 from cardmatch.engine.money.provider import Provider
 from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.rating import Forecast
 from cardmatch.engine.money.spot import Spot
 from cardmatch.engine.money.work import Job, Service, Work
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
@@ -130,7 +131,7 @@ def _answered(question: CostQuestion, throughput: Throughput, ledger: Ledger) ->
         ownership=ledger.ownership,
         ownership_costs=ledger.ownership_costs,
         priced_on=ledger.priced_on,
-        predict=lambda _option, _asked, _unit: throughput,
+        predict=lambda _option, _count, _asked, _unit: Forecast(throughput=throughput),
     )
     return figures.options[0]
 

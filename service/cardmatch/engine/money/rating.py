@@ -13,20 +13,30 @@ from cardmatch.engine.speed.reports.reading import read_report
 from cardmatch.engine.speed.reports.report import Report, throughput_of
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit, exactly, scaled
 from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, notice
 
-Predictor = Callable[[Option, Predicted, WorkUnit], Throughput]
-"""Units of work per second of the whole option; raises Invalid with pointers into the prediction."""
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """Units of work per second of the whole option; pointers of what was assumed are into the prediction."""
+
+    throughput: Throughput
+    assumed: tuple[tuple[str, Scalar], ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+Predictor = Callable[[Option, int, Predicted, WorkUnit], Forecast]
+"""The rate of an option on so many GPUs; raises Invalid with pointers into the prediction."""
 
 LENGTHS_APART = 0.25
 """A benchmark whose requests are this much longer or shorter than the work's says little of it."""
 
 
 class Rating(msgspec.Struct, frozen=True):
-    """The rate used, and what must be said of it."""
+    """The rate used, and what must be said of it; pointers of what was assumed are into the option."""
 
     used: RateUsed
     notices: tuple[Notice, ...]
+    assumed: tuple[tuple[str, Scalar], ...] = ()
 
 
 def rate(option: Option, count: int, work: Work, predict: Predictor | None) -> Rating:
@@ -36,17 +46,26 @@ def rate(option: Option, count: int, work: Work, predict: Predictor | None) -> R
         raise refusal(FaultCode.THROUGHPUT_MISSING, "/throughput")
     try:
         if isinstance(given, Predicted):
-            return Rating(RateUsed(kind="predicted", throughput=_predicted(option, given, work.unit, predict)), ())
+            found = _predicted(option, count, given, work.unit, predict)
+            used = RateUsed(kind="predicted", throughput=found.throughput)
+            return Rating(used, found.notices, _below("/throughput", found))
         rating = _measured(given, work.unit) if isinstance(given, Measured) else _reported(given, count, work)
-        return rating if given.prediction is None else _compared(rating, option, given.prediction, predict)
+        if given.prediction is None:
+            return rating
+        return _compared(rating, option, count, given.prediction, predict)
     except Invalid as invalid:
         raise invalid.under("/throughput") from None
 
 
-def _predicted(option: Option, asked: Predicted, unit: WorkUnit, predict: Predictor | None) -> Throughput:
+def _predicted(option: Option, count: int, asked: Predicted, unit: WorkUnit, predict: Predictor | None) -> Forecast:
     if predict is None:
         raise refusal(FaultCode.THROUGHPUT_NOT_PREDICTED, "/kind")
-    return predict(option, asked, unit)
+    return predict(option, count, asked, unit)
+
+
+def _below(pointer: str, found: Forecast) -> tuple[tuple[str, Scalar], ...]:
+    """What was assumed, with pointers into the option."""
+    return tuple([(f"{pointer}{where}", what) for where, what in found.assumed])
 
 
 def _measured(given: Measured, unit: WorkUnit) -> Rating:
@@ -92,17 +111,19 @@ def _other_lengths(report: Report, work: Work) -> Notice:
     )
 
 
-def _compared(rating: Rating, option: Option, asked: Predicted, predict: Predictor | None) -> Rating:
+def _compared(rating: Rating, option: Option, count: int, asked: Predicted, predict: Predictor | None) -> Rating:
     """The measurement counts; the prediction stands beside it, with a notice where the two do not agree."""
     measured = rating.used.throughput
     try:
-        predicted = _predicted(option, asked, measured.unit, predict)
+        found = _predicted(option, count, asked, measured.unit, predict)
     except Invalid as invalid:
         raise invalid.under("/prediction") from None
+    predicted, assumed = found.throughput, _below("/throughput/prediction", found)
     used = msgspec.structs.replace(rating.used, predicted=predicted)
+    notices = (*rating.notices, *found.notices)
     low, high = predicted.low_units_per_second, predicted.high_units_per_second
     figure = measured.expected_units_per_second
-    if low <= figure <= high:
-        return Rating(used, rating.notices)
-    outside = notice(NoticeCode.MEASURED_OUTSIDE_PREDICTION, Severity.CAUTION, measured=figure, low=low, high=high)
-    return Rating(used, (*rating.notices, outside))
+    if not low <= figure <= high:
+        outside = notice(NoticeCode.MEASURED_OUTSIDE_PREDICTION, Severity.CAUTION, measured=figure, low=low, high=high)
+        notices = (*notices, outside)
+    return Rating(used, notices, assumed)

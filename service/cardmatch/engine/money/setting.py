@@ -63,6 +63,7 @@ def set_up(question: CostQuestion, option: Option, price: HourlyPrice, market: M
     card = _card(option, quote.offer)
     machines = _machines(option, quote)
     rating = rate(option, machines.gpus, question.work, market.predict)
+    assumed.extend(rating.assumed)
     plan = plan_of(question, option, Known(quote, terms, machines, rating.used.throughput, owned), assumed)
     egress_unknown = terms.egress is None and question.data.out_gb > 0 and owned is None
     return Setting(

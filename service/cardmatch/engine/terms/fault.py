@@ -96,6 +96,7 @@ class FaultCode(StrEnum):
     THROUGHPUT_NOT_PREDICTED = "throughput_not_predicted"  # no param
     MODEL_DOES_NOT_FIT = "model_does_not_fit"  # card, count: on which no layout holds it
     UNIT_OF_OTHER_WORK = "unit_of_other_work"  # unit, work_unit
+    UNIT_NOT_OF_WORKLOAD = "unit_not_of_workload"  # workload, unit of the work, has: the units that it is counted in
     UNIT_NOT_SOLD = "unit_not_sold"  # unit
     REQUEST_LENGTHS_MISSING = "request_lengths_missing"  # no param
     LOAD_OF_SERVICE_MISSING = "load_of_service_missing"  # no param: nothing says how many units an API would serve

@@ -1,0 +1,61 @@
+"""How fast a language model answers on the cards of an option."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cardmatch.answers.misfit import fitted
+from cardmatch.answers.model import ModelReference, check_generates, resolve_model
+from cardmatch.answers.rates.where import in_units, told, where
+from cardmatch.catalogue.world import World
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.money.option import Option, Predicted
+from cardmatch.engine.money.rating import Forecast
+from cardmatch.engine.money.work import Work
+from cardmatch.engine.speed.placed import seated
+from cardmatch.engine.speed.serving import ServingLoad, serving_speed
+from cardmatch.engine.speed.shape import shape_of
+from cardmatch.engine.speed.throughput import WorkUnit
+from cardmatch.engine.terms.notice import Assumption
+
+KIND = "inference"
+_CONCURRENCY = "/workload/concurrency"
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a prediction is of."""
+
+    model: ModelReference
+    workload: Inference
+
+
+def serving_rate(world: World, option: Option, count: int, asked: Predicted, unit: WorkUnit, work: Work) -> Forecast:
+    """The rate on all GPUs of *option*: at the workload's concurrency, or with every slot taken."""
+    prompt, output = work.prompt_tokens or 1, work.output_tokens or 1
+    named = fitted({"model": asked.model, "workload": {"kind": KIND} | asked.workload}, _Asked)
+    workload, model = named.workload, resolve_model(world, named.model)
+    check_generates(model, KIND)
+    tokens = prompt + output
+    context = max(tokens, workload.context_tokens or 0)
+    asked_for = msgspec.structs.replace(workload, context_tokens=context, mean_tokens_per_request=tokens)
+    job, assumed = settle(asked_for, model.architecture, model.checkpoint, model.spread)
+    here = where(world, option, count)
+    seat = seated(job, workload.engine, here.placement, here.chip, world.calibration.serving)
+    if seat is None:
+        raise here.too_small()
+    load = ServingLoad(prompt_tokens=prompt, output_tokens=output, concurrency=workload.concurrency)
+    speed = serving_speed(shape_of(job), seat, load, world.calibration.speed, exact_model=model.size is None)
+    per_token = {
+        WorkUnit.TOKEN: (prompt + output) / output,
+        WorkUnit.OUTPUT_TOKEN: 1.0,
+        WorkUnit.REQUEST: 1 / output,
+    }
+    said = [each for each in assumed if each.pointer != _CONCURRENCY]
+    if workload.concurrency is None:
+        said.append(Assumption(pointer=_CONCURRENCY, value=max(round(speed.requests_at_once), 1)))
+    return Forecast(
+        throughput=in_units(unit, speed.output_tokens_per_second, per_token[unit]),
+        assumed=told(*model.assumptions, *said),
+        notices=model.notices,
+    )
