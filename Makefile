@@ -26,9 +26,10 @@ lint: ## Formatting, lint, types and import contracts
 	@$(BOOTSTRAP) dev
 	@exec $(BIN)/python tools/check.py lint types contracts
 
-docs: ## Write docs/notices.md and the answers of docs/guides-versus-figures.md
+docs: ## Write docs/notices.md, docs/presets.md and the answers of docs/guides-versus-figures.md
 	@$(BOOTSTRAP) runtime
 	@$(BIN)/python tools/document_codes.py
+	@$(BIN)/python tools/document_presets.py
 	@exec $(BIN)/python tools/document_guides.py
 
 openapi: ## Write openapi/openapi.json from the operations and their structs

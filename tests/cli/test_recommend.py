@@ -40,3 +40,10 @@ def test_an_unknown_card_is_bad_input(capsys: pytest.CaptureFixture[str]) -> Non
     """With the field and what it could be."""
     assert main(["recommend", "7B", "--card", "rtx-490"]) == 2
     assert "/constraints/cards/0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", [["--profile", "startup"], ["--job", "batch"], ["--scenario", "concurrent_serving"]])
+def test_a_preset_is_named_by_a_flag(flag: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """And what it filled in is said below the options."""
+    assert main(["recommend", "llama 3.1 8b", *flag, "--priced-on", "2026-11-30", "--language", "en"]) == 0
+    assert f"The preset “{flag[1]}” filled in" in capsys.readouterr().out

@@ -38,13 +38,14 @@ COUNTS = {
     "minimum", "multiple", "n_cpu_moe", "n_ctx",
     "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas",
     "requests", "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization",
-    "data", "weeks", "widths",
+    "data", "weeks", "widths", "epochs", "examples", "items", "mean_tokens_per_example", "output_tokens_p95",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "components", "country", "currency", "does_not_fit", "each",
     "field", "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high", "hourly", "known", "label",
     "low", "needed",
+    "job", "kind", "preset",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
     "sharding", "source", "suggestions", "target", "targets", "task", "tight",

@@ -52,7 +52,15 @@ class CardsPage(msgspec.Struct, frozen=True, kw_only=True):
 class CardQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which card to show."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=80, description="A card's id or any name that means it alone.")]
+    id: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=80,
+            description="A card's id or any name that means it alone.",
+            examples=["rtx-4090", "H100 NVL"],
+        ),
+    ]
     catalogue_version: CatalogueVersion | None = None
     language: Language | None = None
 

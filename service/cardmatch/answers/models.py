@@ -68,7 +68,15 @@ class ModelsPage(msgspec.Struct, frozen=True, kw_only=True):
 class ModelQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which model to show."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=200, description="A model's id or any name that it goes by.")]
+    id: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=200,
+            description="A model's id or any name that it goes by.",
+            examples=["meta-llama/Llama-3.1-8B-Instruct", "qwen3 32b"],
+        ),
+    ]
     catalogue_version: CatalogueVersion | None = None
     language: Language | None = None
 

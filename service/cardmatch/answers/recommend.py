@@ -12,6 +12,7 @@ from cardmatch import __version__
 from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
 from cardmatch.answers.model import ModelReference, Resolved, check_generates, resolve_model
 from cardmatch.answers.pages import snapshot_of
+from cardmatch.answers.presets import explained, filled_in
 from cardmatch.answers.providers import check_providers
 from cardmatch.catalogue.names.cards import resolve_card
 from cardmatch.catalogue.names.spelling import key
@@ -32,12 +33,15 @@ from cardmatch.text.language import Language
 from cardmatch.text.recommend_summary import recommend_summary
 from cardmatch.text.words import all_assumed, asked, with_message, with_messages
 
+SERVING = Inference()
+"""What is meant where no workload is given; that very object, so that a preset may give one instead."""
+
 
 class RecommendRequest(Wanted, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model, a workload, and what is wanted of the machine that runs it."""
 
     model: ModelReference
-    workload: Inference | Training = Inference()
+    workload: Inference | Training = SERVING
     language: Language | None = None
     priced_on: dt.date | None = None
     catalogue_version: CatalogueVersion | None = None
@@ -68,18 +72,31 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
     world = snapshot_of(world, request.catalogue_version, None)
     model = resolve_model(world, request.model)
     priced_on = request.priced_on or today
-    paces = paces_of(world.calibration.speed, exact_model=model.size is None)
-    subject, wanted, workload = _subject(request, model), named(world, request), request.workload
-    if isinstance(workload, Training):
-        training, sold = world.calibration.training, shelf(world)
-        figures = recommend_training(
-            subject, workload, wanted, sold, training, presets(), priced_on=priced_on, paces=paces
-        )
-    else:
-        check_generates(model, "inference")
-        serving, sold = world.calibration.serving, shelf(world)
-        figures = recommend(subject, workload, wanted, sold, serving, presets(), priced_on=priced_on, paces=paces)
+    wanted, found = filled_in(request, None if request.workload is SERVING else request.workload)
+    wanted = named(world, wanted)
+    figures = _figures(world, wanted, model, priced_on)
+    figures = explained(figures, request, found, lambda cards: _figures(world, _only(wanted, cards), model, priced_on))
     return _in_words(world, request, model, figures, language, priced_on)
+
+
+def _figures(world: World, request: RecommendRequest, model: Resolved, priced_on: dt.date) -> Recommended:
+    """The figures of *request*, whose presets are filled in and whose cards are ids."""
+    paces = paces_of(world.calibration.speed, exact_model=model.size is None)
+    subject, workload, sold = _subject(request, model), request.workload, shelf(world)
+    if isinstance(workload, Training):
+        training = world.calibration.training
+        return recommend_training(
+            subject, workload, request, sold, training, presets(), priced_on=priced_on, paces=paces
+        )
+    check_generates(model, "inference")
+    serving = world.calibration.serving
+    return recommend(subject, workload, request, sold, serving, presets(), priced_on=priced_on, paces=paces)
+
+
+def _only(request: RecommendRequest, cards: tuple[str, ...]) -> RecommendRequest:
+    """The best of *cards* for the same request."""
+    constraints = msgspec.structs.replace(request.constraints, cards=cards)
+    return msgspec.structs.replace(request, constraints=constraints, limit=1)
 
 
 def shelf(world: World) -> Shelf:
@@ -94,7 +111,7 @@ def _subject(request: RecommendRequest, model: Resolved) -> Subject:
     return Subject(model.architecture, model.checkpoint, model.spread, Named(reference, name))
 
 
-def named(world: World, request: RecommendRequest) -> Wanted:
+def named(world: World, request: RecommendRequest) -> RecommendRequest:
     """*request* with its cards by their ids. Raises Invalid where a card or a provider is not known."""
     asked_for = request.constraints
     for field in ("providers", "exclude_providers"):

@@ -14,7 +14,7 @@ from cardmatch.answers.recommend import Recommendation, RecommendRequest, recomm
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
 from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
-from cardmatch.engine.advice.question import Objective, Profile
+from cardmatch.engine.advice.question import JobName, Objective, Profile, Scenario
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
 from cardmatch.text.numerals import numerals
@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server-country", action="append", metavar="CODE", help="code or group, such as eu")
     parser.add_argument("--weights", metavar="FORMAT", help="number format of the weights")
     parser.add_argument("--objective", choices=list(Objective), type=Objective)
-    parser.add_argument("--profile", choices=list(Profile), type=Profile)
+    parser.add_argument("--profile", choices=[each.value for each in Profile], help="who asks; fills in the rest")
+    parser.add_argument("--job", choices=[each.value for each in JobName], help="kind of job; fills in the rest")
+    parser.add_argument("--scenario", choices=[each.value for each in Scenario], help="situation; fills in the rest")
     parser.add_argument("--limit", type=int, metavar="N", help="most options to show")
     parser.add_argument("--priced-on", metavar="DATE", help="day of the prices (default: today in UTC)")
     parser.add_argument("--language", type=Language, choices=list(Language), help="en, es or zh (default: from LANG)")
@@ -88,7 +90,9 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
         body["constraints"] = body.get("constraints", {}) | limits
     if arguments.weights:
         body["workload"] = body.get("workload", {"kind": "inference"}) | {"weights": arguments.weights}
-    return body | _given(arguments, "model", "objective", "profile", "limit", "priced_on")
+    if arguments.job:
+        body["job"] = body.get("job", {}) | {"preset": arguments.job}
+    return body | _given(arguments, "model", "objective", "profile", "scenario", "limit", "priced_on")
 
 
 def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -109,7 +113,7 @@ def _in_words(answer: Recommendation, language: Language) -> str:
     ]
     heads = [word("column", column, language) for column in _COLUMNS]
     notices = [each.message for option in answer.options[:1] for each in option.cautions]
-    notices += [each.message for each in answer.advice]
+    notices += [each.message for each in (*answer.notices, *answer.advice)]
     if answer.nearest is not None:
         notices.append(answer.nearest.reason.message)
     shown = [table(heads, rows, word("column", "usd", language))] if rows else []

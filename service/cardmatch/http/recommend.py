@@ -23,8 +23,8 @@ OPERATIONS = (
         summary="Which card? Every way to run a load, best first, with what it costs and the command to start it.",
         description=(
             "Every card, count, layout and number format that hardware, offers and conditions allow, best first; why "
-            "each other card is left out, and what brings it back. Facts that nobody published meet no condition; "
-            "offers that might qualify stand apart. With a plan to verify the first option."
+            "each other card is left out, and what brings it back. `profile`, `scenario` or `job.preset` fill in what "
+            "is left out. With a plan to verify the first option."
         ),
         takes=RecommendRequest,
         gives=Recommendation,

@@ -47,6 +47,8 @@ TABLES = {
     "severity": "severity",
     "objective": "objective",
     "profile": "profile",
+    "job": "job",
+    "kind": "workload",
     "ecc": "ecc",
     "language": "language",
 }

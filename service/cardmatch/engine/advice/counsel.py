@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cardmatch.engine.advice.answer import RecommendedOption
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.load import Demand
-from cardmatch.engine.advice.presets import MoveUp, Presets
+from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.hardware.card import Card, TransformerEngine
 from cardmatch.engine.hardware.choice import Link
@@ -40,7 +40,7 @@ def counsel(ground: Ground) -> tuple[Notice, ...]:
         return ()
     first, choice = ground.options[0], ground.choices[0]
     found = [*_overkill(ground), *_out_not_up(ground), *_link(first, choice), *_bandwidth(choice)]
-    found += [*_fp8(choice.tried.form.card, first), *_ecc(ground), *_slices(first), *_profile(ground)]
+    found += [*_fp8(choice.tried.form.card, first), *_ecc(ground), *_slices(first)]
     return (*found, *_both(ground), *_privacy(ground))
 
 
@@ -193,27 +193,6 @@ def _slices(option: RecommendedOption) -> list[Notice]:
             replicas=option.copies,
             each_usd_per_month=option.usd_per_month / option.copies,
         )
-    ]
-
-
-_MOVE_UP = {
-    MoveUp.MEMORY: NoticeCode.MOVE_UP_FOR_MEMORY,
-    MoveUp.LATENCY: NoticeCode.MOVE_UP_FOR_LATENCY,
-    MoveUp.TENANTS: NoticeCode.MOVE_UP_FOR_TENANTS,
-}
-
-
-def _profile(ground: Ground) -> list[Notice]:
-    """8, 18: the card that the guides point a reader to, and when to move up."""
-    profile = ground.wanted.profile
-    if profile is None:
-        return []
-    preset = ground.presets.profiles[profile]
-    first = ground.options[0]
-    code = NoticeCode.PROFILE_AGREES if first.card in preset.cards else NoticeCode.PROFILE_DIFFERS
-    return [
-        notice(code, _INFO, profile=profile.value, card=first.card, other=preset.cards[0]),
-        notice(_MOVE_UP[preset.move_up], _INFO, card=first.card),
     ]
 
 

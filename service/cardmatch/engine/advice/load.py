@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from cardmatch.engine.advice.presets import Presets
+from cardmatch.engine.advice.presets import Lengths, Presets
 from cardmatch.engine.advice.question import JobOfWork, Load, Wanted
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.settle import DEFAULT_CONTEXT_TOKENS
@@ -91,8 +91,8 @@ def _check(load: Load, workload: Inference, job: JobOfWork | None) -> None:
         if getattr(workload, field) is not None:
             raise refusal(FaultCode.CONFLICTS_WITH, f"/workload/{field}", field="load")
     check_ways(load, _REQUESTS, job)
-    output, longest = words_of(load)[1], load.output_tokens_p95
-    if longest is not None and longest < output:
+    output, longest = load.output_tokens, load.output_tokens_p95
+    if output is not None and longest is not None and longest < output:
         raise refusal(FaultCode.TOO_SMALL, f"{LOAD}/output_tokens_p95", minimum=output)
 
 
@@ -107,15 +107,6 @@ def check_ways(load: Load, rates: Iterable[str], job: JobOfWork | None) -> None:
         raise refusal(FaultCode.EXACTLY_ONE_OF, LOAD, fields=fields)
     if ways and job is not None:
         raise refusal(FaultCode.CONFLICTS_WITH, f"{LOAD}/{ways[0]}", field="job")
-
-
-def words_of(load: Load) -> tuple[int, int]:
-    """Tokens of a prompt and of its answer. Raises Invalid where one is missing."""
-    if load.prompt_tokens is None:
-        raise refusal(FaultCode.MISSING_FIELD, LOAD, field="prompt_tokens")
-    if load.output_tokens is None:
-        raise refusal(FaultCode.MISSING_FIELD, LOAD, field="output_tokens")
-    return load.prompt_tokens, load.output_tokens
 
 
 def _demand(
@@ -151,15 +142,28 @@ def _lengths(
     load: Load | None, workload: Inference, presets: Presets, limit_tokens: int | None, assumed: dict[str, Scalar]
 ) -> tuple[int, int]:
     """Prompt and output; without a load a quarter of the context, at most the preset's output, is written."""
-    if load is not None:
-        return words_of(load)
     usual = presets.lengths
+    if load is not None:
+        return _usual_lengths(load, usual, limit_tokens, assumed)
     context = workload.context_tokens or min(DEFAULT_CONTEXT_TOKENS, limit_tokens or DEFAULT_CONTEXT_TOKENS)
     mean = workload.mean_tokens_per_request or min(context, usual.prompt_tokens + usual.output_tokens)
     output = max(1, min(usual.output_tokens, mean // _A_QUARTER))
     prompt = max(1, mean - output)
     assumed[f"{LOAD}/prompt_tokens"] = prompt
     assumed[f"{LOAD}/output_tokens"] = output
+    return prompt, output
+
+
+def _usual_lengths(load: Load, usual: Lengths, limit_tokens: int | None, assumed: dict[str, Scalar]) -> tuple[int, int]:
+    """Prompt and output as *load* states them, else the usual ones, as far as the model reads that much."""
+    prompt, output, longest = load.prompt_tokens, load.output_tokens, load.output_tokens_p95
+    most = limit_tokens or usual.prompt_tokens + usual.output_tokens
+    if output is None:
+        output = max(1, min(usual.output_tokens, longest or most, most // _A_QUARTER))
+        assumed[f"{LOAD}/output_tokens"] = output
+    if prompt is None:
+        prompt = max(1, min(usual.prompt_tokens, most - (longest or output)))
+        assumed[f"{LOAD}/prompt_tokens"] = prompt
     return prompt, output
 
 

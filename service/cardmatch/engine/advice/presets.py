@@ -8,8 +8,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cardmatch.engine.advice.question import Objective, Profile
+from cardmatch.engine.advice.question import Constraints, JobName, JobOfWork, Load, Objective, Profile, Scenario
 from cardmatch.engine.hardware.card import CardId
+from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.money.amounts import Day
 
 Source = Annotated[str, Meta(min_length=1, max_length=400)]
 Compute = tuple[Annotated[int, Meta(ge=1, le=99)], Annotated[int, Meta(ge=0, le=9)]]
@@ -25,6 +28,7 @@ class Interactive(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     min_tokens_per_second_per_user: Annotated[float, Meta(gt=0, le=1000)]
     source: Source
+    as_of: Day
 
 
 class Lengths(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,6 +37,7 @@ class Lengths(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prompt_tokens: Annotated[int, Meta(ge=1)]
     output_tokens: Annotated[int, Meta(ge=1)]
     source: Source
+    as_of: Day
 
 
 class PeakFactor(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +45,7 @@ class PeakFactor(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     factor: Annotated[float, Meta(ge=1)]
     source: Source
+    as_of: Day
 
 
 class BusyShare(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +53,7 @@ class BusyShare(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     share: Share
     source: Source
+    as_of: Day
 
 
 class Splits(StrEnum):
@@ -63,6 +70,7 @@ class EngineSupport(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True)
     least_compute: Compute
     splits: Splits
     source: Source
+    as_of: Day
 
 
 class Accuracy(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,6 +79,7 @@ class Accuracy(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     low_percent: Annotated[float, Meta(ge=0, le=100)]
     high_percent: Annotated[float, Meta(ge=0, le=100)]
     source: Source
+    as_of: Day
 
 
 class Formats(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,6 +90,7 @@ class Formats(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     torch: tuple[str, ...]
     native_since: dict[str, Compute]
     source: Source
+    as_of: Day
 
 
 class MoveUp(StrEnum):
@@ -91,13 +101,36 @@ class MoveUp(StrEnum):
     TENANTS = "tenants"
 
 
-class ProfilePreset(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reader of the guides: the row that speaks of it, what it optimises, the card it is pointed to."""
+class PresetBasis(StrEnum):
+    """Where the numbers of a preset come from: somebody's published run or trace, or habit."""
 
-    row: int
-    objective: Objective
-    cards: tuple[CardId, ...]
-    move_up: MoveUp
+    PUBLISHED = "published"
+    RULE_OF_THUMB = "rule_of_thumb"
+
+
+class Sets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of a request that a preset stands for."""
+
+    workload: Inference | Training | None = None
+    load: Load | None = None
+    job: JobOfWork | None = None
+    constraints: Constraints = Constraints()
+    objective: Objective | None = None
+
+
+class Preset(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reader, a job or a scenario of the guides: what it sets, and the cards that the guides point it to.
+
+    `row` numbers the guides' table that speaks of it; `cards` is empty where they name none.
+    """
+
+    row: Annotated[int, Meta(ge=1, le=99)]
+    sets: Sets
+    cards: tuple[CardId, ...] = ()
+    move_up: MoveUp | None = None
+    basis: PresetBasis
+    source: Source
+    as_of: Day
 
 
 class Failures(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,6 +139,7 @@ class Failures(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     interruptions_per_gpu_hour: Annotated[float, Meta(gt=0, le=1)]
     memory_share: Share
     source: Source
+    as_of: Day
 
 
 class Presets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,5 +153,7 @@ class Presets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     engines: dict[str, EngineSupport]
     accuracy: dict[str, Accuracy]
     formats: Formats
-    profiles: dict[Profile, ProfilePreset]
+    profiles: dict[Profile, Preset]
+    jobs: dict[JobName, Preset]
+    scenarios: dict[Scenario, Preset]
     failures: Failures

@@ -28,9 +28,9 @@ MostGpus = Annotated[int, Meta(ge=1, le=4096)]
 class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Requests that keep coming: how long they are, how many, and how fast they must be answered.
 
-    One rate, or `concurrency`, says how many; a job's requests need only their lengths. Language models need both
-    lengths; of an encoder `prompt_tokens` is the mean text; pictures have none. A request for pictures is one of them.
-    `peak_factor` is the busiest time over the mean.
+    One rate, or `concurrency`, says how many; a job's requests need only their lengths. Language models have both
+    lengths, a chat turn's where they are left out; of an encoder `prompt_tokens` is the mean text; pictures have none.
+    A request for pictures is one of them. `peak_factor` is the busiest time over the mean.
     """
 
     prompt_tokens: Tokens | None = None
@@ -50,12 +50,33 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     min_tokens_per_second_per_user: Annotated[float, Meta(ge=1e-3, le=10**5)] | None = None
 
 
+class JobName(StrEnum):
+    """A kind of job, as the buyers' guides divide them."""
+
+    SERVING = "serving"
+    SMALL_FINE_TUNE = "small_fine_tune"
+    FULL_FINE_TUNE = "full_fine_tune"
+    LARGE_TRAINING = "large_training"
+    HIGH_THROUGHPUT_API = "high_throughput_api"
+    BATCH = "batch"
+
+
+class Scenario(StrEnum):
+    """A situation that the buyers' guides describe."""
+
+    WEEKLY_FINE_TUNES = "weekly_fine_tunes"
+    CONCURRENT_SERVING = "concurrent_serving"
+    TRAINING_DEADLINE = "training_deadline"
+
+
 class JobOfWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Work that ends: tokens or examples to train on, images (or videos) to make, or items to go through.
 
-    An item is a request to a language model, and a text, a pair or a recording for an encoder.
+    An item is a request to a language model, and a text, a pair or a recording for an encoder. `preset` names a
+    job of the buyers' guides and fills in what the request leaves out, its load included.
     """
 
+    preset: JobName | None = None
     train_tokens: Annotated[float, Meta(ge=1, le=10**16)] | None = None
     examples: Annotated[int, Meta(ge=1, le=10**11)] | None = None
     mean_tokens_per_example: Tokens | None = None
@@ -98,7 +119,7 @@ class Constraints(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     billing: Billing | None = None
     payment_methods: Annotated[tuple[PaymentMethod, ...], Meta(max_length=20)] = ()
     unmetered_bandwidth: bool = False
-    ecc: bool = False
+    ecc: bool | None = None
     link: WantedLink | None = None
     isolation: Isolation | None = None
     max_price_age_days: Annotated[int, Meta(ge=0, le=36_500)] | None = None
@@ -126,7 +147,7 @@ class Objective(StrEnum):
 
 
 class Profile(StrEnum):
-    """Who asks, as the buyers' guides divide their readers."""
+    """Who asks, as the buyers' guides divide their readers; fills in what the request leaves out."""
 
     SOLO_DEVELOPER = "solo_developer"
     STARTUP = "startup"
@@ -163,6 +184,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     allow: Allow = Allow()
     objective: Objective | None = None
     profile: Profile | None = None
+    scenario: Scenario | None = None
     instances: Annotated[int, Meta(ge=1, le=10_000, description="Tenants, each with a server of its own.")] = 1
     nodes: Annotated[int, Meta(ge=1, le=64, description="Most machines that one copy may span.")] = 1
     offers: Annotated[tuple[OwnOffer, ...], Meta(max_length=1000)] = ()

@@ -88,7 +88,7 @@ def recommend(
     own = own_offers(wanted.offers, priced_on)
     offers = dict(own.offers) if wanted.offers_mode is OffersMode.ONLY else {**shelf.offers, **own.offers}
     on_sale = market(offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on)
-    objective, objective_assumed = _objective(wanted, asked.demand, presets)
+    objective, objective_assumed = _objective(wanted, asked.demand)
     found = search(shared, shelf.cards, on_sale, wanted, objective)
     ledger = Ledger(offers, shelf.providers, shelf.ownership, shelf.ownership_costs, priced_on, presets.hours_per_month)
     bench = _Bench(shared, wanted, shelf, on_sale, ledger, objective)
@@ -191,14 +191,11 @@ def possible(rows: tuple[Rejected, ...]) -> tuple[Possible, ...]:
     )
 
 
-def _objective(wanted: Wanted, demand: Demand, presets: Presets) -> tuple[Objective, tuple[Assumption, ...]]:
-    """As asked, else the profile's, else what a job costs or a month does."""
+def _objective(wanted: Wanted, demand: Demand) -> tuple[Objective, tuple[Assumption, ...]]:
+    """As asked, else what a job costs or a month does."""
     if wanted.objective is not None:
         return wanted.objective, ()
-    if wanted.profile is not None:
-        found = presets.profiles[wanted.profile].objective
-    else:
-        found = Objective.COST_PER_MONTH if demand.items is None else Objective.COST_PER_UNIT
+    found = Objective.COST_PER_MONTH if demand.items is None else Objective.COST_PER_UNIT
     return found, (Assumption(pointer="/objective", value=found.value),)
 
 

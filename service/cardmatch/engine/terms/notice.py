@@ -116,6 +116,12 @@ class NoticeCode(StrEnum):
     SLICES_FOR_TENANTS = "slices_for_tenants"  # card, mig, replicas, each_usd_per_month
     PROFILE_AGREES = "profile_agrees"  # profile, card, other: the guides' card
     PROFILE_DIFFERS = "profile_differs"  # profile, card, other: the guides' card
+    JOB_AGREES = "job_agrees"  # job, card, other: the guides' card
+    JOB_DIFFERS = "job_differs"  # job, card, other: the guides' card
+    GUIDES_CARD_BY_MONTH = "guides_card_by_month"  # other (the guides'), card, and of each …_usd_per_month
+    GUIDES_CARD_BY_JOB = "guides_card_by_job"  # other (the guides'), card, and of each …_usd
+    GUIDES_CARD_MISSES = "guides_card_misses"  # other (the guides')
+    PRESET_USED = "preset_used"  # preset, fields: what it set, source, as_of
     MOVE_UP_FOR_MEMORY = "move_up_for_memory"  # card
     MOVE_UP_FOR_LATENCY = "move_up_for_latency"  # card
     MOVE_UP_FOR_TENANTS = "move_up_for_tenants"  # card
