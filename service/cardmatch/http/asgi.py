@@ -32,17 +32,20 @@ def header(scope: Scope, name: bytes) -> str:
 
 
 async def read_body(receive: Receive, declared: bytes, limit: int, patience: Patience) -> bytes:
-    """The whole body of at most *limit* bytes; *declared* is its Content-Length, if any.
+    """The whole body of at most *limit* bytes; *declared* is its Content-Length, if that says where it ends.
 
     Raises Refused: too_large without reading on, or too_slow; and Disconnected where nobody is left to answer.
     """
-    if declared.isdigit() and int(declared) > limit:
+    length = int(declared) if declared.isdigit() else -1
+    if length > limit:
         raise Refused(ProblemType.TOO_LARGE, limit_bytes=limit)
     try:
         message = await patience.wait(receive())
-        if not message.get("more_body"):
-            return _within(_part(message), limit)
-        return await _rest(receive, _part(message), limit, patience)
+        first = _part(message)
+        # The server says that more may come until it has looked; waiting for it to find nothing costs a turn of the loop.
+        if len(first) == length or not message.get("more_body"):
+            return _within(first, limit)
+        return await _rest(receive, first, limit, patience)
     except TooSlow:
         raise Refused(ProblemType.TOO_SLOW) from None
 

@@ -81,16 +81,22 @@ class Post:
 
 
 def _headers(scope: Scope) -> tuple[bytes, bytes, str]:
-    """Content-Type, Content-Length and Accept-Language, in one pass; empty where missing."""
+    """Content-Type, Content-Length and Accept-Language, in one pass; empty where missing.
+
+    A body in chunks ends where its last chunk does, whatever Content-Length says beside it (RFC 9112 §6.3).
+    """
     media = length = accept = b""
+    chunked = False
     for name, value in scope["headers"]:
         if name == b"content-type":
             media = value
         elif name == b"content-length":
             length = value
+        elif name == b"transfer-encoding":
+            chunked = True
         elif name == b"accept-language":
             accept = value
-    return media, length, accept.decode("latin-1")
+    return media, b"" if chunked else length, accept.decode("latin-1")
 
 
 def _check_media(media: bytes) -> None:

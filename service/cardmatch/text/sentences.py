@@ -138,4 +138,5 @@ def word(table: str, value: str, language: Language) -> str:
 
 def join_sentences(said: Sequence[str], language: Language) -> str:
     """Whole sentences one after the other, with the space between them that the language's script has."""
-    return _STRAY.sub("", sentences(language).words["between"]["sentences"].join(said))
+    text = sentences(language).words["between"]["sentences"].join(said)
+    return _STRAY.sub("", text) if language is Language.ZH else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 from rapidfuzz import fuzz, process
@@ -10,6 +11,7 @@ from rapidfuzz import fuzz, process
 from cardmatch.catalogue.models import ModelNames, ModelRow
 from cardmatch.catalogue.names.formats import without_format
 from cardmatch.catalogue.names.words import bare_size, changes_identity, fold, words
+from cardmatch.engine.memory.remember import Same
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 MOST_SUGGESTIONS = 6
@@ -82,7 +84,12 @@ def index(models: dict[str, ModelRow], names: ModelNames) -> ModelIndex:
 
 def resolve_model_name(known: ModelIndex, text: str) -> Found:
     """The model that *text* means. Raises Invalid: unknown_model or ambiguous_model, with suggestions."""
-    name = fold(text)
+    return _resolved(Same(known), text)
+
+
+@lru_cache(maxsize=2048)  # the same names come again and again; one that has to be searched for takes as long as the rest
+def _resolved(index_of_names: Same[ModelIndex], text: str) -> Found:
+    known, name = index_of_names.of, fold(text)
     size = bare_size(text)
     if size is not None:
         return _of_size(known, text, size)
