@@ -42,7 +42,7 @@ async def read_body(receive: Receive, declared: bytes, limit: int, patience: Pat
     try:
         message = await patience.wait(receive())
         first = _part(message)
-        # The server says that more may come until it has looked; waiting for it to find nothing costs a turn of the loop.
+        # The server says that more may come until it has looked, and looking costs a turn of the loop.
         if len(first) == length or not message.get("more_body"):
             return _within(first, limit)
         return await _rest(receive, first, limit, patience)

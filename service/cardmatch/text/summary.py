@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Need, PlacementEstimate
@@ -162,15 +163,19 @@ def _verdicts(
     only = by_verdict[verdicts[0]]
     if len(verdicts) == 1 and len(only) == 1 and verdicts[0] in {Verdict.QUEUES, Verdict.DOES_NOT_FIT}:
         params: dict[str, Value] = {
-            verdicts[0].value: place_name(only[0], cards, language),
+            verdicts[0]: place_name(only[0], cards, language),
             "max_concurrency": _at_once(only[0]),
             "missing_bytes": -only[0].headroom_bytes,
         }
         return say("summaries", f"{verdicts[0]}_one", params, language)
-    places: dict[str, Value] = {
-        verdict.value: _places(verdict, by_verdict[verdict], cards, language) for verdict in verdicts
-    }
-    return say("summaries", "_".join(verdicts), places, language)
+    return _mix(language, *[(verdict, *_places(verdict, by_verdict[verdict], cards, language)) for verdict in verdicts])
+
+
+@lru_cache(maxsize=1024)  # the same cards come out alike for many jobs
+def _mix(language: Language, *places: tuple[str, ...]) -> str:
+    """The sentence for a mix of verdicts, each followed by its places."""
+    params: dict[str, Value] = {verdict: names for verdict, *names in places}
+    return say("summaries", "_".join(params), params, language)
 
 
 def _places(verdict: Verdict, placements: Sequence[Judged], cards: Mapping[str, str], language: Language) -> list[str]:

@@ -28,7 +28,16 @@ ANY_FIELD = "*"
 
 def with_message(notice: Notice, language: Language) -> Notice:
     """*notice* with its message."""
-    return replace(notice, message=say("notices", notice.code, notice.params, language))
+    params = notice.params
+    values = [value for value in params.values() if not isinstance(value, list)]
+    if len(values) < len(params):  # lists cannot be looked up
+        return replace(notice, message=say("notices", notice.code, params, language))
+    return replace(notice, message=_sentence_of_notice(language, notice.code, tuple(params), *values))
+
+
+@lru_cache(maxsize=4096, typed=True)  # the same cards and engines call for the same notices; typed, since 1 == True
+def _sentence_of_notice(language: Language, code: str, names: tuple[str, ...], *values: Scalar) -> str:
+    return say("notices", code, dict(zip(names, values, strict=True)), language)
 
 
 def with_messages(notices: tuple[Notice, ...], language: Language) -> tuple[Notice, ...]:

@@ -87,7 +87,7 @@ def resolve_model_name(known: ModelIndex, text: str) -> Found:
     return _resolved(Same(known), text)
 
 
-@lru_cache(maxsize=2048)  # the same names come again and again; one that has to be searched for takes as long as the rest
+@lru_cache(maxsize=2048)  # the same names come again and again, and searching takes longer than the answer
 def _resolved(index_of_names: Same[ModelIndex], text: str) -> Found:
     known, name = index_of_names.of, fold(text)
     size = bare_size(text)
