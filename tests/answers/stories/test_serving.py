@@ -182,3 +182,20 @@ def test_spot_prices_count_only_where_allowed_and_say_what_they_leave_out() -> N
     assert chosen
     assert all("spot_may_stop" in [each.code for each in option.cautions] for option in chosen)
     assert spot.options[0].usd_per_hour <= plain.options[0].usd_per_hour
+
+
+def test_cards_that_vllm_no_longer_runs_on_are_left_out() -> None:
+    """Volta is below the compute capability of 7.5 that its documentation asks for; llama.cpp still runs there."""
+    asked = {"model": "llama 3.1 8b", "constraints": {"cards": ["v100-pcie-32"]}}
+    assert not recommended(**asked).options
+    assert recommended(**asked, workload={"kind": "inference", "engine": {"kind": "llama_cpp"}}).options
+
+
+def test_a_card_without_bf16_is_said_to_compute_in_fp16() -> None:
+    """Turing: not that BF16 is the best that it multiplies."""
+    answer = recommended(
+        model="llama 3.1 8b", constraints={"cards": ["rtx-8000"]}, allow={"weights": ["as_published"]}
+    )
+    codes = [notice.code for notice in answer.advice]
+    assert "no_bf16" in codes
+    assert "no_fp8" not in codes

@@ -123,3 +123,17 @@ def test_amounts_beyond_all_reckoning_are_refused_and_specks_are_one_token() -> 
     assert question is not None
     assert isinstance(question.work, Job)
     assert question.work.units == 1
+
+
+def test_cards_without_bf16_train_in_fp16_only() -> None:
+    """Turing and Volta have no BF16 arithmetic, so that libraries refuse it there; in FP16 they are back."""
+    old = {"rtx-8000", "v100-pcie-32"}
+    asked = {"model": "llama 3.1 8b", "job": {"train_tokens": 1e8}, "constraints": {"cards": sorted(old)}}
+    refused_there = recommended(**asked, workload={"kind": "training", "method": "lora"})
+    assert not refused_there.options
+    reasons = {row.card: row for row in refused_there.not_chosen}
+    for card in old:
+        assert reasons[card].reason.code == "trains_without_bf16"
+        assert reasons[card].change is not None
+        assert reasons[card].change.pointer == "/workload/precision"
+    assert recommended(**asked, workload={"kind": "training", "method": "lora", "precision": "mixed_fp16"}).options

@@ -148,6 +148,8 @@ def _bandwidth(choice: Choice) -> list[Notice]:
 
 def _fp8(card: Card, option: RecommendedOption) -> list[Notice]:
     """10, 11: what FP8 means on the card."""
+    if card.dense.bf16_tflops is None:
+        return [notice(NoticeCode.NO_BF16, _INFO, card=card.id)] if option.weights == "bf16" else []
     if card.dense.fp8_tflops is None:
         return [notice(NoticeCode.NO_FP8, _INFO, card=card.id)] if option.weights == "bf16" else []
     if option.weights != "fp8":

@@ -24,6 +24,7 @@ from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.memory.training.mesh import mesh
 from cardmatch.engine.memory.training.placed import placed
+from cardmatch.engine.memory.training.recipes import Precision
 from cardmatch.engine.memory.training.trials import Trials, attempted, described
 from cardmatch.engine.memory.training.workload import Sharding
 from cardmatch.engine.memory.verdict import Verdict
@@ -31,6 +32,7 @@ from cardmatch.engine.models.kv_formats import KvFormat
 
 _HOUR = 3600.0
 _SUPPORT = "transformers"
+_WITHOUT_BF16 = frozenset({Precision.FP16, Precision.FP32, Precision.MIXED_FP16})
 
 
 class Runs(NamedTuple):
@@ -52,6 +54,8 @@ def search_runs(runs: Runs, cards: Mapping[str, Card], market: Market) -> Found:
         refused = refused_card(card, runs.wanted.constraints)
         if refused is None and not runs_on(runs.presets.engines[_SUPPORT], card):
             refused = "engine"
+        if refused is None and not _computes(card, runs.trials.job.workload.precision):
+            refused = "precision"
         if refused is None and card.id not in market.lots:
             refused = "offers"
         if refused is not None:
@@ -61,6 +65,11 @@ def search_runs(runs: Runs, cards: Mapping[str, Card], market: Market) -> Found:
             considered += 1
             _try(runs, form, skyline, fates)
     return Found(skyline.options(), fates, considered)
+
+
+def _computes(card: Card, precision: Precision | None) -> bool:
+    """Whether *card* has the arithmetic; without BF16 a Trainer refuses it (transformers, training_args.py)."""
+    return precision in _WITHOUT_BF16 or card.dense.bf16_tflops is not None
 
 
 def _forms(runs: Runs, card: Card, market: Market) -> list[Form]:

@@ -114,6 +114,8 @@ class NoticeCode(StrEnum):
     FP8_PLAIN = "fp8_plain"  # card
     LONG_RUN = "long_run"  # card, gpus, run_hours, failure_percent, ecc: yes, optional or no
     SLICES_FOR_TENANTS = "slices_for_tenants"  # card, mig, replicas, each_usd_per_month
+    NO_BF16 = "no_bf16"  # card
+    TRAINS_WITHOUT_BF16 = "trains_without_bf16"  # card
     PROFILE_AGREES = "profile_agrees"  # profile, card, other: the guides' card
     PROFILE_DIFFERS = "profile_differs"  # profile, card, other: the guides' card
     JOB_AGREES = "job_agrees"  # job, card, other: the guides' card
