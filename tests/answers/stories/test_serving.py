@@ -193,9 +193,7 @@ def test_cards_that_vllm_no_longer_runs_on_are_left_out() -> None:
 
 def test_a_card_without_bf16_is_said_to_compute_in_fp16() -> None:
     """Turing: not that BF16 is the best that it multiplies."""
-    answer = recommended(
-        model="llama 3.1 8b", constraints={"cards": ["rtx-8000"]}, allow={"weights": ["as_published"]}
-    )
+    answer = recommended(model="llama 3.1 8b", constraints={"cards": ["rtx-8000"]}, allow={"weights": ["as_published"]})
     codes = [notice.code for notice in answer.advice]
     assert "no_bf16" in codes
     assert "no_fp8" not in codes

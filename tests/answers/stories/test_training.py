@@ -134,6 +134,8 @@ def test_cards_without_bf16_train_in_fp16_only() -> None:
     reasons = {row.card: row for row in refused_there.not_chosen}
     for card in old:
         assert reasons[card].reason.code == "trains_without_bf16"
-        assert reasons[card].change is not None
-        assert reasons[card].change.pointer == "/workload/precision"
-    assert recommended(**asked, workload={"kind": "training", "method": "lora", "precision": "mixed_fp16"}).options
+        change = reasons[card].change
+        assert change is not None
+        assert (change.pointer, change.value) == ("/workload/precision", "fp16")
+    changed = recommended(**asked, workload={"kind": "training", "method": "lora", "precision": "fp16"})
+    assert "--fp16" in changed.options[0].command

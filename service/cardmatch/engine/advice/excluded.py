@@ -65,7 +65,7 @@ def _refused(judge: Judge, card: str, why: str) -> NotChosen:
         return NotChosen(card=card, reason=reason, change=None)
     if why == "precision":
         reason = notice(NoticeCode.TRAINS_WITHOUT_BF16, _INFO, card=card)
-        return NotChosen(card=card, reason=reason, change=Change(pointer="/workload/precision", value="mixed_fp16"))
+        return NotChosen(card=card, reason=reason, change=Change(pointer="/workload/precision", value="fp16"))
     if why == "offers":
         return _no_offer(judge, card)
     reason = notice(NoticeCode.CARD_FAILS_CONDITION, _INFO, card=card, field=why)

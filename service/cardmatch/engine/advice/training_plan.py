@@ -6,9 +6,15 @@ from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Veri
 from cardmatch.engine.advice.describe import Named
 from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.memory.training.recipes import Precision
 from cardmatch.engine.memory.training.workload import Method
 from cardmatch.engine.money.work import Job
 
+_FLAGS: dict[Precision | None, tuple[str, ...]] = {
+    Precision.FP16: ("--fp16",),
+    Precision.MIXED_FP16: ("--fp16",),
+    Precision.FP32: (),
+}
 _HALF_AN_HOUR = (10, 15, 5)
 
 
@@ -16,7 +22,7 @@ def command(named: Named, job: TrainingJob, gpus: int) -> str:
     """The run as TRL's command line starts it, in the settings that were reckoned with."""
     parts = ["trl sft --model_name_or_path", named.command_name, f"--max_length {job.sequence_tokens}"]
     parts += [f"--per_device_train_batch_size {job.micro_batch}"]
-    parts += [f"--gradient_accumulation_steps {job.accumulation}", "--bf16"]
+    parts += [f"--gradient_accumulation_steps {job.accumulation}", *_FLAGS.get(job.workload.precision, ("--bf16",))]
     if job.workload.method is not Method.FULL:
         rank = job.workload.lora.rank if job.workload.lora else 16
         parts.append(f"--use_peft --lora_r {rank} --lora_target_modules all-linear")
