@@ -127,7 +127,7 @@ def _recommend() -> Question:
     wanted, sold, calibration = named(world, request), shelf(world), world.calibration.serving
 
     def engine() -> object:
-        paces = paces_of(world.calibration.speed, exact_model=True)
+        paces = paces_of(world.calibration.speed, presets().network, exact_model=True)
         workload = Inference()
         return recommend(subject, workload, wanted, sold, calibration, presets(), priced_on=TODAY, paces=paces)
 

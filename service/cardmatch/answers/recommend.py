@@ -81,7 +81,7 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
 
 def _figures(world: World, request: RecommendRequest, model: Resolved, priced_on: dt.date) -> Recommended:
     """The figures of *request*, whose presets are filled in and whose cards are ids."""
-    paces = paces_of(world.calibration.speed, exact_model=model.size is None)
+    paces = paces_of(world.calibration.speed, presets().network, exact_model=model.size is None)
     subject, workload, sold = _subject(request, model), request.workload, shelf(world)
     if isinstance(workload, Training):
         training = world.calibration.training

@@ -25,7 +25,7 @@ from cardmatch.engine.terms.notice import NoticeCode
 
 _HOUR = 3600
 _UNINTERRUPTED = Spot(interruptions_per_hour=0.0, checkpoint_seconds=0.0, restart_seconds=0.0)
-"""Nobody publishes how often; the option says that its bill counts none."""
+"""Nobody publishes how often; where the request does not say either, the option says that its bill counts none."""
 
 
 class Ledger(NamedTuple):
@@ -70,6 +70,8 @@ def gpus_of(choice: Choice) -> int:
     form, size = choice.tried.form, choice.tried.size
     copies = size.copies if size else 1
     each = choice.lot.offer.gpu_count
+    if form.nodes > 1:
+        return choice.machines * each
     working = -(-copies // form.copies_per_gpu) if form.mig and not choice.lot.offer.mig_profile else copies * form.gpus
     return working if -(-working // each) == choice.machines else choice.machines * each
 
@@ -103,7 +105,7 @@ def option_of(choice: Choice, label: str, model: str | dict[str, Any], workload:
         price=price,
         throughput=Predicted(model=model, workload=workload),
         rent=Rent.SPOT if lot.spot else Rent.ON_DEMAND,
-        spot=_UNINTERRUPTED if lot.spot else None,
+        spot=(lot.interruptions or _UNINTERRUPTED) if lot.spot else None,
     )
 
 

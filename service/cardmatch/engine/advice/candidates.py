@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ _NVIDIA = "nvidia"
 class Form(NamedTuple):
     """One copy: *gpus* devices of *card*, `copies_per_gpu` of them on one card where it is cut into slices.
 
-    `link` is what joins them where it is known; `lots` the offers that can hold it.
+    `link` is what joins them where it is known; `lots` the offers that can hold it, or each of its `nodes` whole.
     """
 
     card: Card
@@ -44,11 +45,12 @@ class Form(NamedTuple):
     copies_per_gpu: int
     link: Link | None
     lots: tuple[Lot, ...]
+    nodes: int = 1
 
     @property
-    def key(self) -> tuple[str, int, str, str]:
+    def key(self) -> tuple[str, int, int, str, str]:
         """Settles the order of forms that are otherwise alike."""
-        return self.card.id, self.gpus, self.weights, self.mig or ""
+        return self.card.id, self.gpus, self.nodes, self.weights, self.mig or ""
 
 
 def engine_name(engine: AnyEngine) -> str:
@@ -161,8 +163,9 @@ def forms_of(
     spread: Mapping[int, Layout],
     formats: tuple[str, ...],
     wanted: Wanted,
+    layers: int,
 ) -> list[Form]:
-    """Every form of one copy on *card* that some offer can hold."""
+    """Every form of one copy of *layers* on *card* that some offer can hold."""
     found = []
     for device, mig, copies in devices(card, wanted):
         for gpus, layout in spread.items():
@@ -170,7 +173,45 @@ def forms_of(
             if held and not _beyond(gpus, wanted):
                 link = link_of(held, card) if gpus > 1 else None
                 found += [Form(card, device, gpus, layout, name, mig, copies, link, held) for name in formats]
+    if wanted.nodes > 1 and wanted.allow.multi_gpu and not sliced_only(wanted):
+        found += _over_nodes(card, lots, spread, formats, wanted, layers)
     return found
+
+
+def _over_nodes(
+    card: Card,
+    lots: tuple[Lot, ...],
+    spread: Mapping[int, Layout],
+    formats: tuple[str, ...],
+    wanted: Wanted,
+    layers: int,
+) -> list[Form]:
+    """Copies over whole machines: the layout of one machine, with its stages repeated on each."""
+    found, device = [], whole_device(card)
+    for gpus, layout in spread.items():
+        held = tuple([lot for lot in holding(lots, card, gpus, None, wanted) if lot.offer.gpu_count == gpus])
+        link = link_of(held, card) if gpus > 1 else None
+        for nodes in range(2, min(wanted.nodes, layers // layout.pipeline) + 1) if held else ():
+            if _beyond(gpus * nodes, wanted):
+                break
+            over = Layout(tensor=layout.tensor, pipeline=layout.pipeline * nodes)
+            found += [Form(card, device, gpus * nodes, over, name, None, 1, link, held, nodes) for name in formats]
+    return found
+
+
+def machines_of(form: Form, gpus: int, copies: int, slices: int | None = None) -> int:
+    """Machines of *gpus* that *copies* take: several copies to a machine, or several machines to a copy.
+
+    *slices* is how many copies one GPU of the machine holds, where that is not what the form says.
+    """
+    if form.nodes > 1:
+        return copies * form.nodes
+    return math.ceil(copies / (gpus // form.gpus * (form.copies_per_gpu if slices is None else slices)))
+
+
+def sliced_only(wanted: Wanted) -> bool:
+    """Whether only partitions are asked for."""
+    return wanted.constraints.isolation is Isolation.MIG
 
 
 def _beyond(gpus: int, wanted: Wanted) -> bool:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cardmatch.engine.advice.candidates import Form, machines_of
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Lot
 from cardmatch.engine.advice.presets import Presets
@@ -14,6 +15,7 @@ from cardmatch.engine.advice.sizing import Sized, request_seconds
 from cardmatch.engine.advice.trying import Tried
 from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.money.offer import PriceKind
+from cardmatch.engine.money.spot import overhead_share
 
 _HOUR = 3600.0
 UNKNOWN_LOSS = 5.0
@@ -44,7 +46,7 @@ class Choice(NamedTuple):
     axes: Axes
 
     @property
-    def key(self) -> tuple[Axes, tuple[str, int, str, str], str, str]:
+    def key(self) -> tuple[Axes, tuple[str, int, int, str, str], str, str]:
         """Best first; nothing is left to chance."""
         return self.axes, self.tried.form.key, self.cache.value, self.lot.offer.id
 
@@ -54,10 +56,15 @@ MOST_GPUS = 65_536
 
 
 class Broken(NamedTuple):
-    """A condition on the whole option that none of its offers meets, with the figure that comes nearest."""
+    """A condition on the whole option that is not met, with the figure that would be, and others beside it.
+
+    `excess` is how many times the limits are exceeded, all together.
+    """
 
     field: str
     value: float
+    further: tuple[tuple[str, float], ...] = ()
+    excess: float = 1.0
 
 
 def choices(
@@ -69,50 +76,63 @@ def choices(
     objective: Objective,
     presets: Presets,
 ) -> Iterator[Choice | Broken]:
-    """The cheapest offer of each size for *found*, or the conditions that they break."""
+    """The cheapest offer of each size (for a job, of each way of billing), or the conditions that it breaks."""
     form, sizes = found.form, set()
     for lot in form.lots:
         gpus = lot.offer.gpu_count
-        if gpus in sizes and lot.stock is None:
+        kind = (gpus, lot.offer.mig_profile, *((lot.increment_seconds, lot.spot) if demand.items else ()))
+        if kind in sizes and lot.stock is None:
             continue
-        per_gpu = 1 if lot.offer.mig_profile else form.copies_per_gpu
-        room = gpus // form.gpus * per_gpu
-        machines = math.ceil(size.copies / room)
+        each = 1 if lot.offer.mig_profile else form.copies_per_gpu
+        machines = machines_of(form, gpus, size.copies, each)
         usd = machines * lot.usd_per_hour
-        broken = _broken(machines, machines * gpus, usd, lot, asked, presets)
-        total = _total(usd, lot.increment_seconds, size, demand)
-        if broken is None and asked.max_usd_total is not None and total is not None and total > asked.max_usd_total:
-            broken = Broken("max_usd_total", total)
+        total = _total(usd, lot, machines, size, demand)
+        broken = _broken(machines, machines * gpus, usd, total, lot, asked, presets)
         if broken is not None:
             yield broken
             if broken.field == "stock":
                 continue
         else:
             axes = _axes(found, cache, lot, size, usd, total, demand, objective, presets)
-            yield Choice(found, cache, lot, machines, min(room, size.copies), usd, total, axes)
+            yield Choice(found, cache, lot, machines, _fullest(form, gpus, each, size.copies), usd, total, axes)
         if lot.stock is None:
-            sizes.add(gpus)
+            sizes.add(kind)
 
 
-def _broken(machines: int, gpus: int, usd: float, lot: Lot, asked: Constraints, presets: Presets) -> Broken | None:
+def _fullest(form: Form, gpus: int, slices: int, copies: int) -> int:
+    """Copies on the fullest machine; one where a copy spans several."""
+    return max(1, min(gpus // form.gpus * slices, copies))
+
+
+def _broken(
+    machines: int, gpus: int, usd: float, total: float | None, lot: Lot, asked: Constraints, presets: Presets
+) -> Broken | None:
+    """Every limit that is exceeded; a machine that is not there comes first."""
+    over = []
     for field, value, most in (
+        ("stock", machines, lot.stock),
         ("max_usd_per_hour", usd, asked.max_usd_per_hour),
         ("max_usd_per_month", usd * presets.hours_per_month, asked.max_usd_per_month),
         ("max_gpus", gpus, asked.max_gpus or MOST_GPUS),
         ("max_instances", machines, asked.max_instances),
-        ("stock", machines, lot.stock),
+        ("max_usd_total", total, asked.max_usd_total),
     ):
-        if most is not None and value > most:
-            return Broken(field, value)
-    return None
+        if most is not None and value is not None and value > most:
+            over.append((field, float(value), value / max(most, 1e-9)))
+    if not over:
+        return None
+    further = tuple([(field, value) for field, value, _ in over[1:]])
+    return Broken(over[0][0], over[0][1], further, sum(times for _, _, times in over))
 
 
-def _total(usd_per_hour: float, increment_seconds: int, size: Sized, demand: Demand) -> float | None:
-    """What a job costs, its time rounded up as the provider bills it."""
+def _total(usd_per_hour: float, lot: Lot, machines: int, size: Sized, demand: Demand) -> float | None:
+    """What a job costs, its time rounded up as the provider bills it; interruptions of spot machines take time too."""
     if demand.items is None or size.most is None:
         return None
     seconds = demand.items / (size.most.requests_per_second * size.copies)
-    return usd_per_hour * math.ceil(seconds / increment_seconds) * increment_seconds / _HOUR
+    if lot.interruptions is not None:
+        seconds *= 1 + overhead_share(lot.interruptions, machines)
+    return usd_per_hour * math.ceil(seconds / lot.increment_seconds) * lot.increment_seconds / _HOUR
 
 
 def _axes(

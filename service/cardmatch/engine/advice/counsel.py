@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cardmatch.engine.advice.answer import RecommendedOption
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.advice.pace import Sent
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.hardware.card import Card, TransformerEngine
@@ -32,6 +33,7 @@ class Ground(NamedTuple):
     wanted: Wanted
     demand: Demand
     presets: Presets
+    sent: Sent | None = None
 
 
 def counsel(ground: Ground) -> tuple[Notice, ...]:
@@ -39,7 +41,7 @@ def counsel(ground: Ground) -> tuple[Notice, ...]:
     if not ground.options:
         return ()
     first, choice = ground.options[0], ground.choices[0]
-    found = [*_overkill(ground), *_out_not_up(ground), *_link(first, choice), *_bandwidth(choice)]
+    found = [*_overkill(ground), *_out_not_up(ground), *_link(first, choice, ground.sent), *_bandwidth(choice)]
     found += [*_fp8(choice.tried.form.card, first), *_ecc(ground), *_slices(first)]
     return (*found, *_both(ground), *_privacy(ground))
 
@@ -104,20 +106,20 @@ def _out_not_up(ground: Ground) -> list[Notice]:
     return []
 
 
-def _link(option: RecommendedOption, choice: Choice) -> list[Notice]:
+def _link(option: RecommendedOption, choice: Choice, sent: Sent | None) -> list[Notice]:
     """13: one GPU a copy sends nothing; several exchange activations in each step."""
     if choice.tried.form.gpus == 1:
         return [notice(NoticeCode.LINK_NOT_NEEDED, _INFO, card=option.card)]
     served = choice.tried.size.now if choice.tried.size else None
-    if served is None or not served.link_bytes:
+    if served is None or sent is None or not sent.step_bytes:
         return []
-    if not served.nvlink_seconds:
+    if not sent.nvlink_seconds:
         return [
             notice(
                 NoticeCode.LINK_ONLY_PCIE,
                 Severity.CAUTION,
-                step_bytes=round(served.link_bytes),
-                pcie_seconds=served.pcie_seconds,
+                step_bytes=round(sent.step_bytes),
+                pcie_seconds=sent.pcie_seconds,
                 step_seconds=served.tpot_seconds,
             )
         ]
@@ -126,9 +128,9 @@ def _link(option: RecommendedOption, choice: Choice) -> list[Notice]:
         notice(
             NoticeCode.LINK_MATTERS,
             severity,
-            step_bytes=round(served.link_bytes),
-            pcie_seconds=served.pcie_seconds,
-            nvlink_seconds=served.nvlink_seconds,
+            step_bytes=round(sent.step_bytes),
+            pcie_seconds=sent.pcie_seconds,
+            nvlink_seconds=sent.nvlink_seconds,
         )
     ]
 

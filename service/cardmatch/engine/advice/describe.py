@@ -141,6 +141,7 @@ def speed_of(shared: Trying, size: Sized, throughput: Throughput | None) -> Spee
         ttft_seconds=now.ttft_seconds,
         tpot_seconds=now.tpot_seconds,
         request_seconds=request_seconds(now, shared.demand.output_tokens),
+        request_p95_seconds=now.request_p95_seconds or None,
         capacity_units_per_second=most.requests_per_second * size.copies,
         requests_at_once=size.batch * size.copies,
         basis=now.basis,

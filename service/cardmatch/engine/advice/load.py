@@ -53,6 +53,11 @@ class Demand(NamedTuple):
     stated: bool
     unit: WorkUnit = WorkUnit.REQUEST
 
+    @property
+    def has_target(self) -> bool:
+        """Whether the request says how long a first token or a whole request may take."""
+        return self.ttft_seconds is not None or self.latency_seconds is not None
+
 
 class Asked(NamedTuple):
     """The workload with its lengths, the demand, and what was assumed."""

@@ -10,10 +10,14 @@ from cardmatch.engine.advice.conditions import Conditions, Judged, judge
 from cardmatch.engine.money.charges import SECONDS_WHERE_UNKNOWN
 from cardmatch.engine.money.offer import Offer, PriceKind, is_effective
 from cardmatch.engine.money.provider import Provider
+from cardmatch.engine.money.spot import Spot
 
 
 class Lot(NamedTuple):
-    """An offer that meets every condition, what it costs an hour, how, how many there are, and how it is billed."""
+    """An offer that meets every condition, what it costs an hour, how, how many there are, and how it is billed.
+
+    `interruptions` is what the request says of spot machines, for those that are.
+    """
 
     offer: Offer
     usd_per_hour: float
@@ -21,6 +25,7 @@ class Lot(NamedTuple):
     stock: int | None
     own: bool
     increment_seconds: int
+    interruptions: Spot | None = None
 
 
 class Rejected(NamedTuple):
@@ -46,8 +51,9 @@ def market(
     providers: Mapping[str, Provider],
     conditions: Conditions,
     on: dt.date,
+    interruptions: Spot | None = None,
 ) -> Market:
-    """*offers* sorted out; *own* has the stock of those that are the caller's."""
+    """*offers* sorted out; *own* has the stock of those that are the caller's, *interruptions* how spot ones look."""
     lots: dict[str, list[Lot]] = {}
     rejected: dict[str, list[Rejected]] = {}
     unpriced, unknown = [], []
@@ -67,7 +73,7 @@ def market(
         else:
             increment = _increment(offer, providers.get(offer.provider))
             lots.setdefault(offer.card, []).append(
-                Lot(offer, price, spot, own.get(offer.id), offer.id in own, increment)
+                Lot(offer, price, spot, own.get(offer.id), offer.id in own, increment, interruptions if spot else None)
             )
     return Market(
         {card: tuple(sorted(each, key=_cheapest)) for card, each in lots.items()},

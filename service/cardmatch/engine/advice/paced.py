@@ -4,31 +4,50 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cardmatch.engine.advice.pace import Curve, Paces, Served, Trained
+import msgspec
+
+from cardmatch.engine.advice.pace import Curve, Paces, Sent, Served, Trained, Waits
+from cardmatch.engine.advice.presets import Network
 from cardmatch.engine.hardware.card import Card, mig_profile
 from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.job import TrainingJob
+from cardmatch.engine.speed.arrivals import Queue, waiting
+from cardmatch.engine.speed.band import Doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from cardmatch.engine.speed.chip import Chip, chip_of
-from cardmatch.engine.speed.pace import Pace, pace_of
+from cardmatch.engine.speed.lengths import lengths
+from cardmatch.engine.speed.pace import Pace
 from cardmatch.engine.speed.placed import seat_of
 from cardmatch.engine.speed.serving import QUEUE_PER_REQUEST, Seat, seat_pace, serving_doubt
 from cardmatch.engine.speed.shape import Shape, shape_of
-from cardmatch.engine.speed.steady import constant_load, steady
-from cardmatch.engine.speed.step import timed
+from cardmatch.engine.speed.steady import settled
+from cardmatch.engine.speed.step import SIXTEEN_BITS, decode_work, prefill_work, timed
 from cardmatch.engine.speed.training import run_of, training_speed
+from cardmatch.engine.terms.units import GB
+
+
+class _Place(NamedTuple):
+    """A shape on a seat, what the engine reaches there, how sure that is, and seconds a prompt token travels."""
+
+    shape: Shape
+    seat: Seat
+    pace: Pace
+    sure: Doubt
+    travel_seconds: float
 
 
 class _Known(NamedTuple):
     """What one request looks up only once: shapes by job (which they keep alive), chips by card and slice."""
 
     speed: SpeedCalibration
+    network: Network
     exact_model: bool
     shapes: dict[int, tuple[ServingJob, Shape]]
     chips: dict[tuple[str, str | None], Chip]
+    places: dict[tuple[object, ...], _Place]
 
     def shape(self, job: ServingJob) -> Shape:
         """The shape of *job*."""
@@ -45,41 +64,75 @@ class _Known(NamedTuple):
             found = self.chips[card.id, mig] = chip_of(card, profile)
         return found
 
+    def place(self, job: ServingJob, engine: AnyEngine, card: Card, where: Placement) -> _Place:
+        """*job* on *where*."""
+        layout = where.layout
+        key = (id(job), card.id, where.device.mig, layout.tensor, layout.pipeline, where.link, where.nodes)
+        found = self.places.get(key)
+        if found is None:
+            shape, chip = self.shape(job), self.chip(card, where.device.mig)
+            seat = seat_of(engine, where, chip, 1)
+            found = self.places[key] = _placed(self, shape, seat, where.nodes)
+        return found
 
-def paces_of(speed: SpeedCalibration, *, exact_model: bool) -> Paces:
+
+def _placed(known: _Known, shape: Shape, seat: Seat, nodes: int) -> _Place:
+    """Between machines go the activations of each token, from a stage to the next, over the network."""
+    sure = serving_doubt(shape, seat, known.speed, exact_model=known.exact_model)
+    if nodes == 1:
+        return _Place(shape, seat, seat_pace(shape, seat, known.speed), sure, 0.0)
+    layout = msgspec.structs.replace(seat.layout, pipeline=seat.layout.pipeline // nodes)
+    inside = seat_pace(shape, msgspec.structs.replace(seat, layout=layout), known.speed)
+    hops, network = nodes - 1, known.network
+    travel = hops * shape.hidden * SIXTEEN_BITS / (network.gb_s * GB)
+    pace = inside._replace(
+        step_seconds=inside.step_seconds + hops * network.hop_seconds,
+        request_seconds=inside.request_seconds + travel,
+    )
+    return _Place(shape, seat, pace, sure, travel)
+
+
+def paces_of(speed: SpeedCalibration, network: Network, *, exact_model: bool) -> Paces:
     """The paces of one request."""
-    known = _Known(speed, exact_model, {}, {})
+    known = _Known(speed, network, exact_model, {}, {}, {})
 
     def serving(
         job: ServingJob, engine: AnyEngine, card: Card, where: Placement, prompt_tokens: int, output_tokens: int
     ) -> Curve:
-        shape, chip = known.shape(job), known.chip(card, where.device.mig)
-        seat = seat_of(engine, where, chip, 1)
-        return _curve(shape, seat, known, prompt_tokens, output_tokens)
+        return _curve(known.place(job, engine, card, where), prompt_tokens, output_tokens)
+
+    def queue(
+        job: ServingJob, engine: AnyEngine, card: Card, where: Placement, prompt: int, output: int, longest: float
+    ) -> Waits:
+        return _waits(known.place(job, engine, card, where), prompt, output, longest)
+
+    def links(
+        job: ServingJob, engine: AnyEngine, card: Card, where: Placement, prompt: int, output: int, batch: float
+    ) -> Sent:
+        return _sent(known.place(job, engine, card, where), known, prompt + output / 2, batch, where.nodes)
 
     def training(job: TrainingJob, card: Card, where: Placement) -> Trained:
         found = training_speed(run_of(job, where.count), known.chip(card, None), speed).tokens_per_second
         return Trained(found.expected, found.low / found.expected, found.high / found.expected, found.basis)
 
-    return Paces(serving=serving, training=training)
+    return Paces(serving=serving, training=training, waiting=queue, links=links)
 
 
-def _curve(shape: Shape, seat: Seat, known: _Known, prompt_tokens: int, output_tokens: int) -> Curve:
-    """Times of *seat* at any number of requests at once; a first token waits as the speed room found it does."""
-    pace = seat_pace(shape, seat, known.speed)
-    sure = serving_doubt(shape, seat, known.speed, exact_model=known.exact_model)
+def _curve(place: _Place, prompt_tokens: int, output_tokens: int) -> Curve:
+    """Times at any number of requests at once; a first token waits as the speed room found it does."""
+    shape, layout, pace, sure = place.shape, place.seat.layout, place.pace, place.sure
     low, high = 1 / sure.high_ratio, 1 / sure.low_ratio
-    links = _links(shape, seat, known) if seat.layout.gpus > 1 else ()
+    travel, stages, output = place.travel_seconds * prompt_tokens, layout.pipeline, max(output_tokens, 1.0)
+    context = prompt_tokens + output_tokens / 2
+    prefill = timed(prefill_work(shape, layout, prompt_tokens), pace).seconds
 
     def at(batch: float) -> Served:
-        load = constant_load(shape, seat.layout, batch, prompt_tokens, output_tokens)
-        now = steady(load, pace)
-        step = timed(load.decode, pace)
+        step = timed(decode_work(shape, layout, max(1.0, batch / stages), context), pace)
+        now = settled(batch, stages, output, step.seconds, prefill)
         reading = step.memory_seconds + step.cache_seconds
-        seconds = [load.decode.exchanges * link.hop_seconds + load.decode.sent_bytes / link.hop_bytes for link in links]
         return Served(
             batch=batch,
-            ttft_seconds=now.step_seconds + now.prefill_seconds * (1 + QUEUE_PER_REQUEST * batch),
+            ttft_seconds=now.step_seconds + now.prefill_seconds * (1 + QUEUE_PER_REQUEST * batch) + travel,
             tpot_seconds=now.tpot_seconds,
             requests_per_second=now.requests_per_second,
             low_ratio=low,
@@ -87,24 +140,51 @@ def _curve(shape: Shape, seat: Seat, known: _Known, prompt_tokens: int, output_t
             basis=sure.basis,
             memory_share=min(reading / now.tpot_seconds, 1.0),
             compute_share=max(0.0, step.compute_seconds + now.tpot_seconds - now.step_seconds) / now.tpot_seconds,
-            link_bytes=load.decode.sent_bytes,
-            pcie_seconds=seconds[0] if seconds else 0.0,
-            nvlink_seconds=seconds[1] if len(seconds) > 1 else 0.0,
         )
 
     return at
 
 
-def _links(shape: Shape, seat: Seat, known: _Known) -> tuple[Pace, ...]:
-    """The pace over PCIe, and over NVLink where the card has it."""
-    ranks = seat.layout.tensor * seat.layout.pipeline
+def _waits(place: _Place, prompt_tokens: int, output_tokens: int, longest: float) -> Waits:
+    """Times under random arrivals, as the speed room's queues have them."""
+    output, sure = lengths(output_tokens, longest), place.sure
+    travel = place.travel_seconds * prompt_tokens
+    alone = _curve(place, prompt_tokens, output_tokens)
 
-    def over(link: Link) -> Pace:
-        mixture = shape.is_mixture
-        return pace_of(
-            seat.engine, seat.chip, shape.kernel, known.speed.values, mixture=mixture, ranks=ranks, asked=link
+    def at(arrivals: float, slots: int) -> Served | None:
+        queue = Queue(place.shape, place.seat.layout, place.pace, float(slots), prompt_tokens, output)
+        found = waiting(queue, arrivals)
+        if found is None:
+            return None
+        shares = alone(max(found.batch, 1.0))
+        return Served(
+            batch=found.batch,
+            ttft_seconds=found.ttft.p50 + travel,
+            tpot_seconds=found.tpot.p50,
+            requests_per_second=arrivals,
+            low_ratio=1 / sure.high_ratio,
+            high_ratio=1 / sure.low_ratio,
+            basis=sure.basis,
+            memory_share=shares.memory_share,
+            compute_share=shares.compute_share,
+            ttft_p95_seconds=found.ttft.p95 + travel,
+            tpot_p95_seconds=found.tpot.p95,
+            request_p95_seconds=found.latency.p95 + travel,
         )
 
-    if ranks > seat.chip.nvlink_gpus:
-        return (over(Link.PCIE),)
-    return over(Link.PCIE), over(Link.NVSWITCH if seat.chip.switched else Link.BRIDGE)
+    return at
+
+
+def _sent(place: _Place, known: _Known, context: float, batch: float, nodes: int) -> Sent:
+    """A decode step's bytes of each GPU, and their time over either link inside of a machine."""
+    shape, seat = place.shape, place.seat
+    layout = msgspec.structs.replace(seat.layout, pipeline=seat.layout.pipeline // nodes)
+    work = decode_work(shape, layout, max(1.0, batch / seat.layout.pipeline), context)
+    within = layout.tensor * layout.pipeline
+    joined = within <= seat.chip.nvlink_gpus
+    fast = Link.NVSWITCH if seat.chip.switched else Link.BRIDGE
+    seconds = []
+    for link in (Link.PCIE, fast) if joined else (Link.PCIE,):
+        pace = seat_pace(shape, msgspec.structs.replace(seat, layout=layout, link=link), known.speed)
+        seconds.append(work.exchanges * pace.hop_seconds + work.sent_bytes / pace.hop_bytes)
+    return Sent(work.sent_bytes, seconds[0], seconds[1] if joined else 0.0)

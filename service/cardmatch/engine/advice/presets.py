@@ -142,6 +142,14 @@ class Failures(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: Day
 
 
+class Network(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What joins machines where no offer says: bytes a second in one direction, and the latency of a message."""
+
+    gb_s: Annotated[float, Meta(gt=0, le=1000)]
+    hop_seconds: Annotated[float, Meta(ge=0, le=1)]
+    source: Source
+
+
 class Presets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -157,3 +165,4 @@ class Presets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     jobs: dict[JobName, Preset]
     scenarios: dict[Scenario, Preset]
     failures: Failures
+    network: Network

@@ -14,6 +14,7 @@ from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.money.amounts import CountryCode, Note, ProviderId
 from cardmatch.engine.money.country import CountrySelector
 from cardmatch.engine.money.provider import Billing, IdentityCheck, PaymentMethod
+from cardmatch.engine.money.spot import Spot
 from cardmatch.engine.terms.units import Tokens
 
 CardText = Annotated[str, Meta(min_length=1, max_length=80, examples=["rtx-4090"])]
@@ -176,7 +177,11 @@ class OwnOffer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything of a request but its model and workload; cards by their ids."""
+    """Everything of a request but its model and workload; cards by their ids.
+
+    `spot` says how often interruptible machines stop and what that takes: nobody publishes it, so without it a bill of
+    such a machine counts no interruption.
+    """
 
     load: Load | None = None
     job: JobOfWork | None = None
@@ -185,6 +190,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     objective: Objective | None = None
     profile: Profile | None = None
     scenario: Scenario | None = None
+    spot: Spot | None = None
     instances: Annotated[int, Meta(ge=1, le=10_000, description="Tenants, each with a server of its own.")] = 1
     nodes: Annotated[int, Meta(ge=1, le=64, description="Most machines that one copy may span.")] = 1
     offers: Annotated[tuple[OwnOffer, ...], Meta(max_length=1000)] = ()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import bisect
+import math
+import operator
 
 from cardmatch.engine.advice.choice import Axes, Choice
 
 
 def beats(one: Axes, other: Axes) -> bool:
     """Whether *one* is at least as good on every axis and better on one."""
-    return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
+    return one != other and all(map(operator.le, one, other))
 
 
 class Skyline:
@@ -19,19 +21,27 @@ class Skyline:
         """At most *limit* of them will be asked for."""
         self._limit = limit
         self._kept: list[Choice] = []
+        self._edge: float | None = math.inf
 
     def add(self, choice: Choice) -> None:
         """Take *choice* in, unless another beats it; put out what it beats."""
+        axes = choice.axes
         for kept in self._kept:
-            if beats(kept.axes, choice.axes) or (kept.axes == choice.axes and kept.key <= choice.key):
+            if kept.axes == axes:
+                if kept.key <= choice.key:
+                    return
+            elif beats(kept.axes, axes):
                 return
-        self._kept = [kept for kept in self._kept if not beats(choice.axes, kept.axes) and kept.axes != choice.axes]
+        self._kept = [kept for kept in self._kept if not beats(axes, kept.axes) and kept.axes != axes]
         bisect.insort(self._kept, choice, key=lambda each: each.key)
+        self._edge = None
 
     def full_below(self, bound: float) -> bool:
         """Whether as many as asked for have an objective below *bound*, so that nothing from there on is shown."""
-        shown = self.options()
-        return len(shown) >= self._limit and shown[-1].axes.objective < bound
+        if self._edge is None:
+            shown = self.options()
+            self._edge = shown[-1].axes.objective if len(shown) >= self._limit else math.inf
+        return self._edge < bound
 
     def options(self) -> tuple[Choice, ...]:
         """The best, at most as many as asked for; of one card at one objective only the first."""

@@ -19,7 +19,7 @@ from cardmatch.engine.advice.excluded import Judge, not_chosen
 from cardmatch.engine.advice.load import Demand, demanded
 from cardmatch.engine.advice.market import Market, Rejected, market
 from cardmatch.engine.advice.own import own_offers
-from cardmatch.engine.advice.pace import Paces
+from cardmatch.engine.advice.pace import Paces, Sent
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Objective, OffersMode, Wanted
 from cardmatch.engine.advice.remarks import cautions, reasons
@@ -87,7 +87,9 @@ def recommend(
     wanted = _narrowed(wanted, workload)
     own = own_offers(wanted.offers, priced_on)
     offers = dict(own.offers) if wanted.offers_mode is OffersMode.ONLY else {**shelf.offers, **own.offers}
-    on_sale = market(offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on)
+    on_sale = market(
+        offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on, wanted.spot
+    )
     objective, objective_assumed = _objective(wanted, asked.demand)
     found = search(shared, shelf.cards, on_sale, wanted, objective)
     ledger = Ledger(offers, shelf.providers, shelf.ownership, shelf.ownership_costs, priced_on, presets.hours_per_month)
@@ -114,7 +116,8 @@ def _answered(
     options = tuple(_option(bench, subject, choice, rank, found) for rank, choice in enumerate(found.options, 1))
     rows, nearest = left_out(found, _judge(bench, found))
     freely = _freely(bench) if wanted.constraints.cards and options else None
-    ground = Ground(options, found.options, freely, wanted, shared.demand, shared.presets)
+    sent = _sent(shared, found.options[0]) if options else None
+    ground = Ground(options, found.options, freely, wanted, shared.demand, shared.presets, sent)
     return Recommended(
         options=options,
         not_chosen=rows,
@@ -163,6 +166,15 @@ def _judge(bench: _Bench, found: Found) -> Judge:
         bench.shared.presets.hours_per_month,
         bench.ledger.priced_on,
     )
+
+
+def _sent(shared: Trying, choice: Choice) -> Sent | None:
+    """What the GPUs of a copy send each other in a step at the load."""
+    found, links, demand = choice.tried, shared.paces.links, shared.demand
+    if found.form.gpus == 1 or links is None or found.job is None or found.size is None:
+        return None
+    lengths = demand.prompt_tokens, demand.output_tokens
+    return links(found.job, shared.engine, found.form.card, found.placement, *lengths, found.size.batch)
 
 
 def _freely(bench: _Bench) -> Choice | None:

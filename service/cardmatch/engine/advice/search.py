@@ -1,22 +1,24 @@
 """Every way to meet the request, cheapest bound first: what a bound rules out cannot be among the options.
 
-A form costs at least one machine of its cheapest offer for each tenant's copy. Forms are tried in the order of that
-bound; once as many options as asked for cost no more than the next bound, nothing that follows can displace one.
+Forms wait in the order of the least that they can come to (`bounds`). The first in line gets a sharper bound, and goes
+back; with its sharpest it is tried. Once as many options as asked for are better than the next bound, nothing that
+waits can displace one. A card that is only ruled out so is asked once whether it works at all.
 """
 
 from __future__ import annotations
 
-import math
+import heapq
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cardmatch.engine.advice.bounds import BY_THE_HOUR, fewest_copies, price_bound, rent, speed_bound
 from cardmatch.engine.advice.candidates import Form, engine_name, forms_of, layouts, native, runs_on, weight_formats
 from cardmatch.engine.advice.choice import Broken, Choice, choices
 from cardmatch.engine.advice.conditions import refused_card
-from cardmatch.engine.advice.market import Market
+from cardmatch.engine.advice.market import Lot, Market
 from cardmatch.engine.advice.question import Objective, Wanted
 from cardmatch.engine.advice.rank import Everything, Skyline
-from cardmatch.engine.advice.trying import Outcome, Tried, Trying, placement_of, tried
+from cardmatch.engine.advice.trying import Outcome, Tried, Trying, placement_of, tried, works_alone
 from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
@@ -24,16 +26,12 @@ from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.models.kv_formats import KvFormat
 
-_LEAST_CACHE_SHARE = 0.25
-"""Of sixteen bits: four-bit caches are the smallest that any engine keeps."""
-
-BY_THE_HOUR = frozenset({Objective.COST_PER_HOUR, Objective.COST_PER_MONTH})
 _BUDGET_SHARE = 0.98
 """No engine may fill more of a card: weights beyond it need not be tried."""
 
 
 class Fate(NamedTuple):
-    """The best that became of a card: it was refused, has no offer, or was tried."""
+    """The best that became of a card: it was refused, has no offer, or was tried; `bound` is dollars an hour."""
 
     refused: str | None = None
     best: Choice | None = None
@@ -50,18 +48,31 @@ class Found(NamedTuple):
     considered: int
 
 
+class Quest(NamedTuple):
+    """What is searched for: the request, and what counts as best."""
+
+    shared: Trying
+    wanted: Wanted
+    objective: Objective
+
+
 def search(shared: Trying, cards: Mapping[str, Card], market: Market, wanted: Wanted, objective: Objective) -> Found:
     """The options of *wanted* on *cards* and offers of *market*."""
+    quest = Quest(shared, wanted, objective)
     fates, forms = _forms(shared, cards, market, wanted)
     skyline, considered = Skyline(wanted.limit), 0
-    for bound, form in forms:
-        if objective in BY_THE_HOUR and skyline.full_below(bound):
-            known = fates.get(form.card.id)
-            if known is None:
-                fates[form.card.id] = Fate(bound=bound)
+    waiting = [(price_bound(shared, form, objective), 0, form.key, form) for form in forms]
+    heapq.heapify(waiting)
+    while waiting and not skyline.full_below(waiting[0][0]):
+        bound, sharp, key, form = waiting[0]
+        if not sharp:
+            sharper = speed_bound(shared, form, objective, _smallest_cache(quest, form.card))
+            heapq.heapreplace(waiting, (max(bound, sharper), 1, key, form))
             continue
+        heapq.heappop(waiting)
         considered += 1
-        _try(shared, form, wanted, objective, skyline, fates)
+        _try(quest, form, skyline, fates)
+    _ask_once(quest, [form for _, _, _, form in waiting], fates)
     return Found(skyline.options(), fates, considered)
 
 
@@ -70,24 +81,67 @@ def tried_whole(
 ) -> list[Choice]:
     """Every choice there is, without bounds: what `search` is checked against."""
     skyline = Everything()
-    for _, form in _forms(shared, cards, market, wanted)[1]:
-        _try(shared, form, wanted, objective, skyline, {})
+    for form in _forms(shared, cards, market, wanted)[1]:
+        _try(Quest(shared, wanted, objective), form, skyline, {})
     return skyline.choices
+
+
+def fate_of(quest: Quest, card: Card, lots: tuple[Lot, ...]) -> Fate:
+    """What becomes of *card* with offers *lots* by itself, whatever else there is: the first way that works."""
+    fates: dict[str, Fate] = {}
+    _ask_once(quest, _of_card(quest.shared, card, lots, quest.wanted), fates)
+    return fates.get(card.id, Fate())
+
+
+def _ask_once(quest: Quest, forms: list[Form], fates: dict[str, Fate]) -> None:
+    """The fates of cards that were not tried: the first form that works, with the least that it may cost an hour."""
+    shared = quest.shared
+    priced = sorted(
+        [(rent(form, fewest_copies(shared, form)), form.key, form) for form in forms if _untried(fates, form)]
+    )
+    least: dict[str, float] = {}
+    for bound, _, form in priced:
+        card = form.card.id
+        least.setdefault(card, bound)
+        known = fates.get(card)
+        if known is None or (known.best is None and known.bound is None):
+            if not _limited(quest) and works_alone(shared, form, _caches(shared, form.card, quest.wanted)[0]):
+                fates[card] = Fate(bound=bound)
+                continue
+            _try(quest, form, Skyline(1), fates)
+            if fates[card].best is not None:
+                fates[card] = Fate(bound=bound)
+
+
+def _limited(quest: Quest) -> bool:
+    """Whether more must be known of a form than that a copy runs: its machines and dollars, or how it is queued for."""
+    shared, asked, demand = quest.shared, quest.wanted.constraints, quest.shared.demand
+    limits = (asked.max_usd_per_hour, asked.max_usd_per_month, asked.max_usd_total, asked.max_gpus, asked.max_instances)
+    many = (demand.concurrency or 1) > _SOME or (demand.peak_rate or 0) > _SOME or demand.deadline_hours is not None
+    return any(limit is not None for limit in limits) or shared.queued or many or bool(quest.wanted.offers)
+
+
+_SOME = 4096
+"""Requests at once, or a second, that surely take fewer GPUs than the largest fleet that anybody rents."""
+
+
+def _untried(fates: dict[str, Fate], form: Form) -> bool:
+    known = fates.get(form.card.id)
+    return known is None or (known.best is None and known.refused is None)
 
 
 def _forms(
     shared: Trying, cards: Mapping[str, Card], market: Market, wanted: Wanted
-) -> tuple[dict[str, Fate], list[tuple[float, Form]]]:
-    """The fates of cards that need not be tried, and the forms of the others, least bound first."""
+) -> tuple[dict[str, Fate], list[Form]]:
+    """The fates of cards that need not be tried, and the forms of the others."""
     fates: dict[str, Fate] = {}
     forms = []
     for card in cards.values():
         fate = _refused(shared, card, market, wanted)
         if fate is None:
-            forms += _bounded(shared, card, market, wanted)
+            forms += _of_card(shared, card, market.lots[card.id], wanted)
         else:
             fates[card.id] = fate
-    forms.sort(key=lambda each: (each[0], each[1].key))
     return fates, forms
 
 
@@ -100,45 +154,17 @@ def _refused(shared: Trying, card: Card, market: Market, wanted: Wanted) -> Fate
     return None if refused is None else Fate(refused=refused)
 
 
-def _bounded(shared: Trying, card: Card, market: Market, wanted: Wanted) -> list[tuple[float, Form]]:
-    """The forms of *card*, each with the least that it can cost an hour."""
+def _of_card(shared: Trying, card: Card, lots: tuple[Lot, ...], wanted: Wanted) -> list[Form]:
+    """The forms of one copy on *card*."""
     engine, job = shared.engine, shared.job
     support = shared.presets.engines[engine_name(engine)]
     formats = weight_formats(engine, card, job, wanted, shared.presets)
     spread = layouts(job.architecture, support.splits, wanted)
-    found = forms_of(card, market.lots[card.id], spread, formats, wanted)
-    return [(_bound(shared, form), form) for form in found]
+    return forms_of(card, lots, spread, formats, wanted, len(job.architecture.layer_order))
 
 
-def _bound(shared: Trying, form: Form) -> float:
-    """Dollars an hour of the machines that the least number of copies takes."""
-    copies = _fewest_copies(shared, form)
-    return min(
-        lot.usd_per_hour * math.ceil(copies / (lot.offer.gpu_count // form.gpus * form.copies_per_gpu))
-        for lot in form.lots
-    )
-
-
-def _fewest_copies(shared: Trying, form: Form) -> int:
-    """One a tenant, and as many as hold the cache of all requests beside their weights, were nothing else there."""
-    demand = shared.demand
-    if demand.concurrency is None or demand.concurrency == 1 or shared.offload or shared.job.shared_prefix_tokens:
-        return demand.tenants
-    free = form.gpus * form.device.memory_high_bytes - shared.layer_bytes(form.weights)
-    if free <= 0:
-        return demand.tenants
-    cache = shared.request_cache_bytes * _LEAST_CACHE_SHARE * demand.concurrency
-    return demand.tenants * max(1, math.ceil(cache / free))
-
-
-def _try(
-    shared: Trying,
-    form: Form,
-    wanted: Wanted,
-    objective: Objective,
-    skyline: Skyline | Everything,
-    fates: dict[str, Fate],
-) -> None:
+def _try(quest: Quest, form: Form, skyline: Skyline | Everything, fates: dict[str, Fate]) -> None:
+    shared, wanted = quest.shared, quest.wanted
     missing = _beyond_memory(shared, form)
     if missing > 0:
         where = placement_of(shared.engine, form)
@@ -148,16 +174,16 @@ def _try(
         found = tried(shared, form, cache)
         if found.size is None:
             remember(fates, form, Fate(tried=found))
-        else:
-            asked, demand = wanted.constraints, shared.demand
-            for each in choices(found, cache, found.size, demand, asked, objective, shared.presets):
-                if isinstance(each, Broken):
-                    remember(fates, form, Fate(tried=found, broken=each))
-                else:
-                    skyline.add(each)
-                    remember(fates, form, Fate(best=each))
-            if not _short_of_cache(shared, found):
-                return
+            continue
+        asked, demand = wanted.constraints, shared.demand
+        for each in choices(found, cache, found.size, demand, asked, quest.objective, shared.presets):
+            if isinstance(each, Broken):
+                remember(fates, form, Fate(tried=found, broken=each))
+            else:
+                skyline.add(each)
+                remember(fates, form, Fate(best=each))
+        if quest.objective in BY_THE_HOUR and not _short_of_cache(shared, found):
+            return
 
 
 def _beyond_memory(shared: Trying, form: Form) -> int:
@@ -177,6 +203,10 @@ def _caches(shared: Trying, card: Card, wanted: Wanted) -> tuple[KvFormat, ...]:
     if isinstance(shared.engine, LlamaCpp | Ollama | LmStudio):
         return KvFormat.AUTO, KvFormat.Q8_0
     return (KvFormat.AUTO, KvFormat.FP8_E4M3) if native("fp8", card, shared.presets) else (KvFormat.AUTO,)
+
+
+def _smallest_cache(quest: Quest, card: Card) -> KvFormat:
+    return min(_caches(quest.shared, card, quest.wanted), key=quest.shared.cache_bytes)
 
 
 def _short_of_cache(shared: Trying, found: Tried) -> bool:

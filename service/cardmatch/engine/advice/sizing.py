@@ -6,12 +6,13 @@ import math
 from typing import NamedTuple
 
 from cardmatch.engine.advice.load import Demand
-from cardmatch.engine.advice.pace import Curve, Served
+from cardmatch.engine.advice.pace import Curve, Served, Waits
 
 _SETTLED = 4
 """Rounds of Little's law; requests at once change by under one in a hundred after the third."""
 
 SLOWEST = 1e-12
+_HOUR = 3600
 
 
 class Sized(NamedTuple):
@@ -27,12 +28,19 @@ class Sized(NamedTuple):
     most_at_once: int
 
 
-def sized(demand: Demand, curve: Curve | None, at_once: int, busy_share: float) -> Sized | None:
-    """The fewest copies that carry *demand*, each holding *at_once* requests; None where even one is too slow."""
+def sized(
+    demand: Demand, curve: Curve | None, at_once: int, busy_share: float, waits: Waits | None = None
+) -> Sized | None:
+    """The fewest copies that carry *demand*, each holding *at_once* requests; None where even one is too slow.
+
+    Arrivals with a target for slow requests are judged by what they wait (*waits*), others by a share of the capacity.
+    """
     wanted = at_once if demand.concurrency is None else min(at_once, demand.concurrency)
     if curve is None:
         return _by_memory(demand, wanted)
-    most = _most_within(curve, demand, wanted)
+    if demand.peak_rate is not None and demand.has_target and waits is not None:
+        return _by_waits(demand, demand.peak_rate, curve, at_once, waits)
+    most = most_within(curve, demand, wanted)
     if not most:
         return None
     best = curve(most)
@@ -41,20 +49,88 @@ def sized(demand: Demand, curve: Curve | None, at_once: int, busy_share: float) 
         batch = demand.concurrency / copies
         return Sized(copies * demand.tenants, batch, curve(batch), best, most)
     if demand.peak_rate is not None:
-        copies = max(1, math.ceil(demand.peak_rate / max(best.requests_per_second * busy_share, SLOWEST)))
+        copies = copies_at_rate(demand.peak_rate, best.requests_per_second * busy_share)
         batch = _at_rate(curve, demand, demand.peak_rate / copies, most)
         return Sized(copies * demand.tenants, batch, curve(batch), best, most)
-    copies = 1
-    if demand.items is not None and demand.deadline_hours is not None:
-        slow = best.requests_per_second * best.low_ratio
-        copies = max(1, math.ceil(demand.items / max(slow * demand.deadline_hours * 3600, SLOWEST)))
-    return Sized(copies * demand.tenants, most, best, best, most)
+    return Sized(copies_by_deadline(demand, best) * demand.tenants, most, best, best, most)
+
+
+def copies_at_rate(arrivals: float, each: float) -> int:
+    """Copies for *arrivals* a second, of which one takes *each*."""
+    return max(1, math.ceil(arrivals / max(each, SLOWEST)))
+
+
+def copies_by_deadline(demand: Demand, best: Served) -> int:
+    """Copies that end a job in time even at the slow end of the *best* rate of one; one where nothing is pressing."""
+    if demand.items is None or demand.deadline_hours is None:
+        return 1
+    slow = best.requests_per_second * best.low_ratio
+    return max(1, math.ceil(demand.items / max(slow * demand.deadline_hours * _HOUR, SLOWEST)))
 
 
 def _by_memory(demand: Demand, at_once: int) -> Sized:
     copies = 1 if demand.concurrency is None else math.ceil(demand.concurrency / at_once)
     batch = at_once if demand.concurrency is None else demand.concurrency / copies
     return Sized(copies * demand.tenants, batch, None, None, at_once)
+
+
+def _by_waits(demand: Demand, arrivals: float, curve: Curve, at_once: int, waits: Waits) -> Sized | None:
+    """The fewest copies among which *arrivals* are shared so that nineteen in twenty requests meet every target."""
+    most = most_within(curve, without_targets(demand), at_once)
+    if not most or not _in_time(waits(SLOWEST, at_once), demand):
+        return None
+    copies = copies_at_rate(arrivals, open_rate(curve(most), demand))
+    low, step = copies - 1, 1
+    while not _in_time(waits(arrivals / copies, at_once), demand):
+        low, copies, step = copies, copies + step, 2 * step
+    while copies - low > 1:
+        middle = (low + copies) // 2
+        if _in_time(waits(arrivals / middle, at_once), demand):
+            copies = middle
+        else:
+            low = middle
+    now = waits(arrivals / copies, at_once)
+    best = _busiest(demand, curve(most), arrivals / copies, at_once, waits)
+    return None if now is None else Sized(copies * demand.tenants, now.batch, now, best, math.ceil(best.batch))
+
+
+def open_rate(at_most: Served, demand: Demand) -> float:
+    """Arrivals a second at which as many are in service as *at_most* has: Little's law for the decoding alone."""
+    return at_most.batch / (max(demand.output_tokens, 1) * at_most.tpot_seconds)
+
+
+def without_targets(demand: Demand) -> Demand:
+    """*demand* with what each token may take alone: first tokens and whole requests wait differently under arrivals."""
+    return demand._replace(ttft_seconds=None, latency_seconds=None)
+
+
+def _in_time(found: Served | None, demand: Demand) -> bool:
+    """Whether nineteen in twenty requests meet every target; None are more than can be served."""
+    if found is None:
+        return False
+    return (
+        found.ttft_p95_seconds <= (demand.ttft_seconds or math.inf)
+        and found.tpot_p95_seconds <= (demand.tpot_seconds or math.inf)
+        and found.request_p95_seconds <= (demand.latency_seconds or math.inf)
+    )
+
+
+_HALVINGS = 7
+"""The busiest rate is found within a hundredth of what lies between the load and the capacity."""
+
+
+def _busiest(demand: Demand, at_most: Served, arrivals: float, at_once: int, waits: Waits) -> Served:
+    """One copy at the most arrivals that it serves in time, *arrivals* among them."""
+    low, high = arrivals, max(open_rate(at_most, demand), arrivals)
+    found = waits(low, at_once) or at_most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        tried = waits(middle, at_once)
+        if tried is not None and _in_time(tried, demand):
+            low, found = middle, tried
+        else:
+            high = middle
+    return found
 
 
 def request_seconds(served: Served, tokens: int) -> float:
@@ -79,7 +155,7 @@ def strain(served: Served, demand: Demand) -> float:
     return found
 
 
-def _most_within(curve: Curve, demand: Demand, at_once: int) -> int:
+def most_within(curve: Curve, demand: Demand, at_once: int) -> int:
     """The most requests at once that are all answered in time; 0 where one alone is not.
 
     Times grow almost in proportion to the requests, so each guess lies on the line between the bracket's ends.

@@ -9,9 +9,10 @@ import msgspec
 
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, Form
 from cardmatch.engine.advice.load import Demand
-from cardmatch.engine.advice.pace import Curve, Paces
+from cardmatch.engine.advice.pace import Curve, Paces, Waits
 from cardmatch.engine.advice.presets import Presets
-from cardmatch.engine.advice.sizing import Sized, sized
+from cardmatch.engine.advice.sizing import Sized, quick_enough, sized
+from cardmatch.engine.advice.spilling import Spilled, slowed, spilled
 from cardmatch.engine.advice.variant import Variant
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.calibration import MemoryCalibration
@@ -42,6 +43,7 @@ class Tried(NamedTuple):
     """A form with its job in its formats (null: training), where it lies, its size; `missing_bytes` of each GPU.
 
     Pictures and encoders have a *variant* instead of a job.
+    `spill` is what lies in RAM, where it does not fit otherwise and the request allows that.
     """
 
     form: Form
@@ -51,6 +53,7 @@ class Tried(NamedTuple):
     size: Sized | None
     missing_bytes: int
     variant: Variant | None = None
+    spill: Spilled | None = None
 
 
 class Trying(msgspec.Struct, kw_only=True):
@@ -65,11 +68,25 @@ class Trying(msgspec.Struct, kw_only=True):
     offload: bool
     jobs: dict[tuple[str, str], ServingJob] = {}
     layers: dict[str, int] = {}
+    caches: dict[str, int] = {}
 
     @property
     def request_cache_bytes(self) -> int:
         """Cache of one request of mean length over all GPUs, before any engine rounds it."""
-        return need(msgspec.structs.replace(self.job, concurrency=1)).kv_cache_bytes
+        return self.cache_bytes(KvFormat.AUTO)
+
+    @property
+    def queued(self) -> bool:
+        """Whether requests come at random and must not wait longer than the request says."""
+        return self.demand.peak_rate is not None and self.demand.has_target and self.paces.waiting is not None
+
+    def cache_bytes(self, cache: KvFormat) -> int:
+        """The same in format *cache*."""
+        found = self.caches.get(cache)
+        if found is None:
+            job = msgspec.structs.replace(self.in_formats(AS_PUBLISHED, cache), concurrency=1)
+            found = self.caches[cache] = need(job).kv_cache_bytes
+        return found
 
     def layer_bytes(self, weights: str) -> int:
         """Bytes of the layers' weights in format *weights*: the part that no engine leaves off the GPUs."""
@@ -100,15 +117,45 @@ def tried(shared: Trying, form: Form, cache: KvFormat) -> Tried:
     job = shared.in_formats(form.weights, cache)
     where = placement_of(shared.engine, form)
     at_once, outcome, missing = _held(shared, job, where)
+    spill = None
+    if not at_once and shared.offload:
+        requests = min(shared.demand.concurrency or 1, _MOST_SLOTS)
+        spill = _spilled(shared, job, where, requests) or _spilled(shared, job, where, 1)
+        at_once = _room_beside(job, spill) if spill else 0
     if not at_once:
         return Tried(form, job, where, outcome, None, missing)
-    size = sized(shared.demand, curve_of(shared, job, form, where), at_once, shared.presets.busy_share.share)
-    return Tried(form, job, where, Outcome.WORKS if size else Outcome.TOO_SLOW, size, 0)
+    curve = curve_of(shared, job, form, where)
+    if spill is not None and curve is not None:
+        curve = slowed(curve, spill)
+    waits = None if spill is not None or not shared.queued else waits_of(shared, job, form, where)
+    size = sized(shared.demand, curve, at_once, shared.presets.busy_share.share, waits)
+    return Tried(form, job, where, Outcome.WORKS if size else Outcome.TOO_SLOW, size, 0, spill=spill)
+
+
+def _spilled(shared: Trying, job: ServingJob, where: Placement, requests: int) -> Spilled | None:
+    return spilled(job, shared.engine, where, shared.calibration, requests)
+
+
+def works_alone(shared: Trying, form: Form, cache: KvFormat) -> bool:
+    """Whether one request on one copy of *form* fits and is answered in time, all on the GPUs."""
+    if shared.layer_bytes(form.weights) > form.gpus * form.device.memory_high_bytes:
+        return False
+    job, where = shared.in_formats(form.weights, cache), placement_of(shared.engine, form)
+    curve = curve_of(shared, job, form, where)
+    if curve is not None and not quick_enough(curve(1), shared.demand):
+        return False
+    return place(job, where, reserve(job, shared.engine, where, shared.calibration), limits=False).verdict in GOOD
+
+
+def _room_beside(job: ServingJob, spill: Spilled) -> int:
+    """Requests at once where a part lies in RAM; slots that are allocated beforehand are as many as it started with."""
+    return spill.requests if spill.reservation.resident_cache_bytes else _room(job, spill.reservation)
 
 
 def placement_of(engine: AnyEngine, form: Form) -> Placement:
     """One copy of *form* as the engine lays it out."""
-    return arranged(engine, Placement(device=form.device, count=form.gpus, layout=form.layout, link=form.link))
+    where = Placement(device=form.device, count=form.gpus, layout=form.layout, link=form.link, nodes=form.nodes)
+    return arranged(engine, where)
 
 
 def curve_of(shared: Trying, job: ServingJob, form: Form, where: Placement) -> Curve | None:
@@ -119,11 +166,21 @@ def curve_of(shared: Trying, job: ServingJob, form: Form, where: Placement) -> C
     return serving(job, shared.engine, form.card, where, demand.prompt_tokens, demand.output_tokens)
 
 
+def waits_of(shared: Trying, job: ServingJob, form: Form, where: Placement) -> Waits | None:
+    """What requests wait that come at random, where the speed room can say."""
+    waiting, demand = shared.paces.waiting, shared.demand
+    if waiting is None:
+        return None
+    lengths = demand.prompt_tokens, demand.output_tokens, float(demand.longest_output_tokens)
+    return waiting(job, shared.engine, form.card, where, *lengths)
+
+
 def estimate(shared: Trying, found: Tried, *, limits: bool = True) -> tuple[PlacementEstimate, Reservation]:
     """The memory of one copy at the load that it was sized for."""
     batch = max(1, round(found.size.batch + 0.499)) if found.size else 1
     job = msgspec.structs.replace(found.job or shared.job, concurrency=batch)
-    reservation = reserve(job, shared.engine, found.placement, shared.calibration)
+    engine = found.spill.engine if found.spill else shared.engine
+    reservation = reserve(job, engine, found.placement, shared.calibration)
     return place(job, found.placement, reservation, limits=limits), reservation
 
 
@@ -133,7 +190,7 @@ def _held(shared: Trying, job: ServingJob, where: Placement) -> tuple[int, Outco
     placed = place(job, where, reservation, limits=False)
     if placed.verdict is Verdict.DOES_NOT_FIT:
         return 0, Outcome.DOES_NOT_FIT, -placed.headroom_bytes
-    if placed.verdict not in GOOD and not shared.offload:
+    if placed.verdict not in GOOD:
         return 0, Outcome.TIGHT, placed.per_gpu.total.high_bytes - placed.budget_bytes
     if reservation.resident_cache_bytes:
         return _slots(shared, job, where), Outcome.WORKS, 0

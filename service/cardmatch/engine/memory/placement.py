@@ -28,7 +28,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """A device, how many of it, the layout over them, and what else is on each.
+    """A device, how many of it over how many machines, the layout over them, and what else is on each.
 
     `layout_given` and `link_given`: whether the request stated them, so that a change of the cards has to change them.
     """
@@ -41,3 +41,4 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     link_given: bool = False
     occupied_bytes: int = 0
     host_ram_bytes: int | None = None
+    nodes: int = 1

@@ -50,6 +50,11 @@ def constant_load(shape: Shape, layout: Layout, batch: float, prompt_tokens: flo
 def steady(load: Load, pace: Pace) -> Steady:
     """How fast *load* goes at *pace*."""
     step, prefill = timed(load.decode, pace).seconds, timed(load.prefill, pace).seconds
-    tpot = step + load.batch * prefill / (load.stages * load.output_tokens)
-    life = load.output_tokens * tpot + prefill + step
-    return Steady(load.batch, step, prefill, tpot, load.batch / life)
+    return settled(load.batch, load.stages, load.output_tokens, step, prefill)
+
+
+def settled(batch: float, stages: int, output_tokens: float, step: float, prefill: float) -> Steady:
+    """How fast *batch* requests go whose steps and prefills take so many seconds."""
+    tpot = step + batch * prefill / (stages * output_tokens)
+    life = output_tokens * tpot + prefill + step
+    return Steady(batch, step, prefill, tpot, batch / life)
