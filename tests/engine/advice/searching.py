@@ -41,7 +41,7 @@ def everything(
         paces=paces,
         offload=wanted.allow.offload,
     )
-    on_sale = market(world.offers.values(), {}, world.providers, conditions(wanted, world.countries), DAY, wanted.spot)
+    on_sale = market(world.offers.values(), {}, world.providers, conditions(wanted, world.countries), DAY)
     objective = wanted.objective or Objective.COST_PER_MONTH
     cards = {name: card for name, card in world.cards.items() if kept is None or name in kept}
     return search(shared, cards, on_sale, wanted, objective), tried_whole(shared, cards, on_sale, wanted, objective)

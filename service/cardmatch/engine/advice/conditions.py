@@ -11,13 +11,14 @@ from cardmatch.engine.hardware.card import Card, Ecc
 from cardmatch.engine.money.country import Country, select
 from cardmatch.engine.money.offer import Offer, age_days
 from cardmatch.engine.money.provider import Bandwidth, Billing, IdentityCheck, Provider
+from cardmatch.engine.money.spot import Spot
 from cardmatch.engine.terms.fault import Invalid
 
 _COUNTRIES = ("server_countries", "exclude_server_countries", "company_countries", "exclude_company_countries")
 
 
 class Conditions(NamedTuple):
-    """Constraints with their countries as codes (null where none is named), and whether spot prices count."""
+    """Constraints with countries as codes (null: none named), whether spot prices count, how those machines stop."""
 
     asked: Constraints
     servers: frozenset[str] | None
@@ -25,6 +26,7 @@ class Conditions(NamedTuple):
     companies: frozenset[str] | None
     no_companies: frozenset[str]
     spot: bool
+    interruptions: Spot | None
 
 
 class Judged(NamedTuple):
@@ -50,6 +52,7 @@ def conditions(wanted: Wanted, countries: Mapping[str, Country]) -> Conditions:
         chosen["company_countries"] if asked.company_countries else None,
         chosen["exclude_company_countries"],
         wanted.allow.spot,
+        wanted.spot,
     )
 
 

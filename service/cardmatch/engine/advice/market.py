@@ -51,12 +51,12 @@ def market(
     providers: Mapping[str, Provider],
     conditions: Conditions,
     on: dt.date,
-    interruptions: Spot | None = None,
 ) -> Market:
-    """*offers* sorted out; *own* has the stock of those that are the caller's, *interruptions* how spot ones look."""
+    """*offers* sorted out; *own* has the stock of those that are the caller's."""
     lots: dict[str, list[Lot]] = {}
     rejected: dict[str, list[Rejected]] = {}
     unpriced, unknown = [], []
+    stops = conditions.interruptions
     for offer in offers:
         if offer.price_kind is PriceKind.MARKET_MEDIAN or not is_effective(offer, on):
             continue  # the middle of a market is nobody's offer
@@ -73,7 +73,7 @@ def market(
         else:
             increment = _increment(offer, providers.get(offer.provider))
             lots.setdefault(offer.card, []).append(
-                Lot(offer, price, spot, own.get(offer.id), offer.id in own, increment, interruptions if spot else None)
+                Lot(offer, price, spot, own.get(offer.id), offer.id in own, increment, stops if spot else None)
             )
     return Market(
         {card: tuple(sorted(each, key=_cheapest)) for card, each in lots.items()},

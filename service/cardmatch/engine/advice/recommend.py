@@ -87,9 +87,7 @@ def recommend(
     wanted = _narrowed(wanted, workload)
     own = own_offers(wanted.offers, priced_on)
     offers = dict(own.offers) if wanted.offers_mode is OffersMode.ONLY else {**shelf.offers, **own.offers}
-    on_sale = market(
-        offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on, wanted.spot
-    )
+    on_sale = market(offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on)
     objective, objective_assumed = _objective(wanted, asked.demand)
     found = search(shared, shelf.cards, on_sale, wanted, objective)
     ledger = Ledger(offers, shelf.providers, shelf.ownership, shelf.ownership_costs, priced_on, presets.hours_per_month)

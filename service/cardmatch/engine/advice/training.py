@@ -74,9 +74,7 @@ def recommend_training(
     runs = Runs(shared, _demand(wanted, tokens), wanted, objective, presets, paces.training)
     own = own_offers(wanted.offers, priced_on)
     offers = dict(own.offers) if wanted.offers_mode is OffersMode.ONLY else {**shelf.offers, **own.offers}
-    on_sale = market(
-        offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on, wanted.spot
-    )
+    on_sale = market(offers.values(), own.stock, shelf.providers, conditions(wanted, shelf.countries), priced_on)
     found = search_runs(runs, shelf.cards, on_sale)
     costs = shelf.ownership_costs
     ledger = Ledger(offers, shelf.providers, shelf.ownership, costs, priced_on, presets.hours_per_month)
