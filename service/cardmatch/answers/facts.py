@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from cardmatch.answers.model import Resolved
 from cardmatch.catalogue.world import World
+from cardmatch.engine.models.diffusion.component import Medium
 from cardmatch.engine.models.parameters import ParameterCounts
 from cardmatch.engine.money.amounts import Day
 from cardmatch.engine.terms.units import Parameters
@@ -39,6 +40,14 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     architecture: Annotated[str, Meta(description="The model_type of its configuration.")]
     parameters: Parameters
     active_parameters: Annotated[Parameters, Meta(description="Parameters that serve one token, embeddings included.")]
+
+
+class PipelineFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The image or video pipeline that was meant."""
+
+    id: Annotated[str | None, Meta(description="Catalogue id; null for a pipeline given by its components.")]
+    medium: Medium
+    parameters: Parameters
 
 
 def model_facts(model: Resolved, counts: ParameterCounts) -> ModelFacts:

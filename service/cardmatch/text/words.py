@@ -89,18 +89,14 @@ AnyPlacement = TypeVar("AnyPlacement", PlacementEstimate, TrainingPlacement, Dif
 
 
 def placement_in_words(placement: AnyPlacement, cards: Mapping[str, str], language: Language) -> AnyPlacement:
-    """*placement* with the messages of its notices and ways to fit; *cards* gives the name of each catalogue id."""
+    """*placement* with the messages of its notices, ways to fit and reckoning; *cards* names each catalogue id."""
+    if placement.explanation is not None:
+        lines = tuple([line_in_words(line, language) for line in placement.explanation])
+        placement = replace(placement, explanation=lines)
     if not placement.notices and not placement.ways_to_fit:
         return placement
     ways = tuple([way_in_words(way, cards, language) for way in placement.ways_to_fit])
     return replace(placement, notices=with_messages(placement.notices, language), ways_to_fit=ways)
-
-
-def reckoning_in_words(placement: PlacementEstimate, language: Language) -> PlacementEstimate:
-    """*placement* with the messages of its reckoning, where it has one."""
-    if placement.explanation is None:
-        return placement
-    return replace(placement, explanation=tuple([line_in_words(line, language) for line in placement.explanation]))
 
 
 def line_in_words(line: Explanation, language: Language) -> Explanation:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Host, WayToFit
 from cardmatch.engine.memory.diffusion.curves import PhaseName
+from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.training.answer import Peaks
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.terms.band import Band, Basis
@@ -88,6 +89,9 @@ class DiffusionPlacement(msgspec.Struct, frozen=True, kw_only=True):
     host: Host
     largest: Makeable
     ways_to_fit: tuple[WayToFit, ...] = ()
+    explanation: Annotated[
+        tuple[Explanation, ...] | None, Meta(description="Line by line, where the request asks for it.")
+    ] = None
     notices: tuple[Notice, ...] = ()
 
 

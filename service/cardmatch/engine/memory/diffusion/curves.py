@@ -20,7 +20,7 @@ class Curve(NamedTuple):
     """Bytes of a phase: resident + states + fixed + n (each + linear · cells + square · cells²), n the batch (one where
     *alone*: slices), cells = pixels × frames after compression, of at most *cap_pixels* and *cap_frames*.
 
-    *temporal* pixels' frames count as one; without *growing* the phase does not hang on the picture at all.
+    *part* names the component that runs; *temporal* frames count as one.
     """
 
     phase: PhaseName
@@ -35,6 +35,7 @@ class Curve(NamedTuple):
     alone: bool = False
     output: float = 0.0
     fixed: float = 0.0
+    part: str = ""
 
 
 def frames_of(curve: Curve, frames: int) -> float:

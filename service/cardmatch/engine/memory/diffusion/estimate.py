@@ -18,14 +18,12 @@ from cardmatch.engine.memory.diffusion.settle import settle
 from cardmatch.engine.memory.diffusion.steps import states
 from cardmatch.engine.memory.diffusion.ways import GOOD, Trials, ways_to_fit
 from cardmatch.engine.memory.diffusion.workload import Diffusion
+from cardmatch.engine.memory.explain.diffusion import explain_diffusion
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.reason import check_copies, check_reason
 from cardmatch.engine.models.diffusion.component import Pipeline, total_parameters
 from cardmatch.engine.terms.band import Basis
-from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Params, Severity, notice
-
-MOST_BYTES = 1 << 54
-"""16 PiB: sums of such figures stay within what the wire takes for bytes."""
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
 
 def estimate_diffusion(
@@ -35,16 +33,17 @@ def estimate_diffusion(
     calibration: DiffusionCalibration,
     *,
     alternatives: tuple[Placement, ...] = (),
+    explained: bool = False,
 ) -> DiffusionEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, smallest first; without any none is computed.
-    Raises Invalid with pointers into the request.
+    *explained* adds each figure's reckoning. Raises Invalid with pointers into the request.
     """
     settled, known = settle(workload, pipeline), factors(calibration)
     job = settled.job
     tried = attempt(job, known, calibration)
-    check_reason(tried.process.high_bytes)
+    check_reason(tried.process.high_bytes, "width_pixels" if workload.batch is None else "batch")
     shared = Trials(job, pipeline, known, calibration, {repr([]): tried})
     for index, placement in enumerate(placements):
         check_copies(placement, index, "diffusion")
@@ -52,7 +51,10 @@ def estimate_diffusion(
         parameters=total_parameters(pipeline),
         need=_need(tried),
         placements=tuple(
-            [_estimate_one(shared, tried, placement, index, alternatives) for index, placement in enumerate(placements)]
+            [
+                _estimate_one(shared, tried, placement, index, alternatives, explained=explained)
+                for index, placement in enumerate(placements)
+            ]
         ),
         assumptions=settled.assumptions,
         notices=_notices(job),
@@ -63,30 +65,19 @@ def estimate_diffusion(
     )
 
 
-def check_reason(needed: int) -> None:
-    """Refuse what no figure of an answer could hold. Raises Invalid."""
-    if needed > MOST_BYTES:
-        params: Params = {"limit_bytes": MOST_BYTES}
-        raise Invalid(Fault(code=FaultCode.BATCH_BEYOND_REASON, pointer="/workload/batch", params=params))
-
-
-def check_copies(placement: Placement, index: int, workload: str) -> None:
-    """Refuse layouts that split a model: of several GPUs each runs a copy. Raises Invalid."""
-    layout = placement.layout
-    if layout.tensor * layout.pipeline > 1:
-        raise Invalid(
-            Fault(
-                code=FaultCode.ONE_GPU_A_COPY,
-                pointer=f"/cards/{index}/layout",
-                params={"workload": workload, "count": placement.count},
-            )
-        )
-
-
 def _estimate_one(
-    shared: Trials, tried: Tried, placement: Placement, index: int, alternatives: tuple[Placement, ...]
+    shared: Trials,
+    tried: Tried,
+    placement: Placement,
+    index: int,
+    alternatives: tuple[Placement, ...],
+    *,
+    explained: bool,
 ) -> DiffusionPlacement:
     found = placed(tried, placement)
+    if explained:
+        lines = explain_diffusion(tried, found, placement, shared.calibration)
+        found = msgspec.structs.replace(found, explanation=lines)
     if not alternatives or found.verdict in GOOD:
         return found
     return msgspec.structs.replace(found, ways_to_fit=ways_to_fit(shared, placement, index, alternatives))

@@ -36,6 +36,11 @@ def phases(job: DiffusionJob, known: Factors) -> tuple[Curve, ...]:
     return tuple(found)
 
 
+def running(job: DiffusionJob, curve: Curve) -> Part:
+    """The component that runs in a phase of making pictures."""
+    return next(part for part in job.parts if part.name == curve.part)
+
+
 def resident(job: DiffusionJob, running: Part) -> float:
     """Bytes of weights on the GPU while *running* runs, as diffusers' offload hooks leave them."""
     if job.offload is ComponentOffload.NONE:
@@ -56,7 +61,7 @@ def _passes(job: DiffusionJob) -> int:
 
 def _text(job: DiffusionJob, part: Part, on: TextEncoder) -> Curve:
     each = _passes(job) * _TEXT_COPIES * on.tokens * on.width * part.compute
-    return Curve(PhaseName.TEXT_ENCODE, resident(job, part), each=each)
+    return Curve(PhaseName.TEXT_ENCODE, resident(job, part), each=each, part=part.name)
 
 
 def cell(job: DiffusionJob, own: float | None) -> float:
@@ -84,6 +89,7 @@ def transformer(job: DiffusionJob, part: Part, on: Transformer, known: Factors) 
         linear=passes * state / patch,
         square=passes * scores / patch**2,
         temporal=temporal(job),
+        part=part.name,
     )
 
 
@@ -97,6 +103,7 @@ def unet(job: DiffusionJob, part: Part, on: UNet, known: Factors) -> Curve:
         resident(job, part),
         linear=passes * on.channels[0] * part.compute * known.unet_copies / area,
         square=passes * SCORES * scores * part.compute / area**2 if job.eager else 0.0,
+        part=part.name,
     )
 
 
@@ -113,6 +120,7 @@ def _decode(job: DiffusionJob, part: Part, on: Autoencoder, known: Factors) -> C
         alone=job.workload.vae_slicing,
         fixed=known.workspace_bytes if part.compute == _HALF else 0.0,
         output=_RGB * part.compute if video or job.workload.vae_slicing else 0.0,
+        part=part.name,
     )
 
 

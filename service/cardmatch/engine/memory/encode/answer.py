@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import WayToFit
+from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.models.parameters import ParameterCounts
 from cardmatch.engine.terms.band import Band
@@ -50,6 +51,9 @@ class EncodePlacement(msgspec.Struct, frozen=True, kw_only=True):
     max_batch: Annotated[TokenCount, Meta(description="Largest at this length; 0 where not even one fits.")]
     max_sequence_tokens: Annotated[TokenCount, Meta(description="Longest at this batch; the window's, for speech.")]
     ways_to_fit: tuple[WayToFit, ...] = ()
+    explanation: Annotated[
+        tuple[Explanation, ...] | None, Meta(description="Line by line, where the request asks for it.")
+    ] = None
     notices: tuple[Notice, ...] = ()
 
 

@@ -9,12 +9,13 @@ import msgspec
 
 from cardmatch.engine.memory.answer import Change, WayToFit
 from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration
-from cardmatch.engine.memory.diffusion.estimate import check_copies, check_reason
 from cardmatch.engine.memory.elsewhere import elsewhere
 from cardmatch.engine.memory.encode.answer import EncodeEstimate, EncodeNeed, EncodePerGpu, EncodePlacement
 from cardmatch.engine.memory.encode.job import EncodeJob, settle
 from cardmatch.engine.memory.encode.workload import Encode, EncodeTask
+from cardmatch.engine.memory.explain.encode import explain_encode
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.reason import check_copies, check_reason
 from cardmatch.engine.memory.verdict import Load, Verdict, judge
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
@@ -38,13 +39,23 @@ def estimate_encode(
     calibration: DiffusionCalibration,
     *,
     alternatives: tuple[Placement, ...] = (),
+    explained: bool = False,
 ) -> EncodeEstimate:
-    """Estimate *workload* on each of *placements*. Raises Invalid with pointers into the request."""
+    """Estimate *workload* on each of *placements*, with each figure's reckoning where *explained*.
+
+    Raises Invalid with pointers into the request.
+    """
     job = settle(workload, architecture, checkpoint)
     context = round(calibration.context_bytes.value)
-    check_reason(process(job, job.batch, job.tokens, context).high_bytes)
+    needed = process(job, job.batch, job.tokens, context).high_bytes
+    check_reason(needed, "sequence_tokens" if workload.batch is None else "batch")
     for index, placement in enumerate(placements):
         check_copies(placement, index, "encode")
+    found = [_placed(job, placement, index, context, alternatives) for index, placement in enumerate(placements)]
+    if explained:
+        found = [
+            _explained(job, each, placement, calibration) for each, placement in zip(found, placements, strict=True)
+        ]
     return EncodeEstimate(
         parameters=parameters(architecture),
         need=EncodeNeed(
@@ -53,14 +64,27 @@ def estimate_encode(
             activations_bytes=round(job.activations(job.batch, job.tokens)),
             windows=job.windows,
         ),
-        placements=tuple(
-            [_placed(job, placement, index, context, alternatives) for index, placement in enumerate(placements)]
-        ),
+        placements=tuple(found),
         assumptions=job.assumptions,
         notices=_notices(job),
         batch=job.batch,
         sequence_tokens=job.tokens,
     )
+
+
+def _explained(
+    job: EncodeJob, found: EncodePlacement, placement: Placement, calibration: DiffusionCalibration
+) -> EncodePlacement:
+    lines = explain_encode(
+        job,
+        found,
+        placement,
+        calibration.context_bytes,
+        calibration.as_of,
+        elements=parameters(job.architecture).total,
+        slack_share=SLACK_SHARE,
+    )
+    return msgspec.structs.replace(found, explanation=lines)
 
 
 def process(job: EncodeJob, batch: int, tokens: int, context: float) -> Band:

@@ -13,10 +13,15 @@ from cardmatch.engine.terms.units import SignedBytes
 
 
 class Component(StrEnum):
-    """What a line belongs to. The lines of one add up to its figure in `per_gpu`; `cache` is KV cache and state."""
+    """What a line belongs to. The lines of one add up to its figure in `per_gpu`; `cache` is KV cache and state.
+
+    Where `per_gpu` has no figure for optimizer states (image pipelines), they are part of its weights.
+    """
 
     WEIGHTS = "weights"
     CACHE = "cache"
+    GRADIENTS = "gradients"
+    OPTIMIZER = "optimizer"
     ACTIVATIONS = "activations"
     OVERHEAD = "overhead"
     BUDGET = "budget"
@@ -56,13 +61,47 @@ class Rule(StrEnum):
     COMMUNICATION = "communication"
     GRAPHS = "graphs"
     ALLOCATOR = "allocator"
+    WEIGHTS_WHOLE = "weights_whole"
+    COMPONENT = "component"
+    COMPONENT_MATRIX = "component_matrix"
+    COMPONENT_BLOCKS = "component_blocks"
+    TRAINED_WEIGHTS = "trained_weights"
+    FROZEN_WEIGHTS = "frozen_weights"
+    ADAPTER_WEIGHTS = "adapter_weights"
+    AUTOCAST_COPIES = "autocast_copies"
+    GATHERED_UNITS = "gathered_units"
+    GATHERED_LIVE = "gathered_live"
+    GATHERED_STAGE = "gathered_stage"
+    UNPACKED_MATRIX = "unpacked_matrix"
+    GRADIENTS = "gradients"
+    LARGEST_GRADIENT = "largest_gradient"
+    WHOLE_GRADIENTS = "whole_gradients"
+    OPTIMIZER_STATES = "optimizer_states"
+    PAGED_OUT = "paged_out"
+    KEPT_ACTIVATIONS = "kept_activations"
+    LIVE_LAYER = "live_layer"
+    LOGITS = "logits"
+    FUSED_LOSS = "fused_loss"
+    REDUCED_UNITS = "reduced_units"
+    REDUCE_BUCKETS = "reduce_buckets"
+    LAST_GRADIENTS = "last_gradients"
+    STEP_COPY = "step_copy"
+    TEXT_ENCODING = "text_encoding"
+    DENOISING = "denoising"
+    DECODING = "decoding"
+    TRAINING_PASS = "training_pass"  # noqa: S105 - a pass over a batch
+    ENCODING = "encoding"
+    HYPOTHESES = "hypotheses"
+    UNREUSED_BLOCKS = "unreused_blocks"
+    UNREUSED_SHARE = "unreused_share"
+    SLACK_LEFT = "slack_left"
     BUDGET_SHARE = "budget_share"
     BUDGET_FREE = "budget_free"
     BUDGET_AFTER_WEIGHTS = "budget_after_weights"
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the rule stands: a file of the engine at a version."""
+    """Where the rule stands: a file of an engine or library at a version, or a section of a paper."""
 
     engine: str
     version: str

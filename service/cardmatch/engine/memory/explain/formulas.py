@@ -19,6 +19,9 @@ _FULL = _BLOCKS.format(tokens="tokens")
 _IN_FLIGHT = _BLOCKS.format(tokens="min(tokens, window_tokens + in_flight_tokens)")
 _RESTING = _BLOCKS.format(tokens="min(tokens, window_tokens)")
 
+_SHARDED = "((elements - expert_elements) / shards + expert_elements / expert_shards)"
+_GROWING = "fixed_bytes + pictures * (picture_bytes + cells * (cell_bytes + pair_bytes * cells)) + finished_bytes"
+
 FORMULAS: dict[Rule, Formula] = {
     Rule.WEIGHTS_SPLIT: Formula(Component.WEIGHTS, "split_bytes / tensor"),
     Rule.WEIGHTS_EXPERTS: Formula(Component.WEIGHTS, "expert_bytes / ranks"),
@@ -68,4 +71,50 @@ FORMULAS: dict[Rule, Formula] = {
         "min(memory_bytes - occupied_bytes, fixed_bytes + min(most_cache_bytes,"
         " floor(free_fraction * max(0, memory_bytes - occupied_bytes - fixed_bytes))))",
     ),
+    Rule.WEIGHTS_WHOLE: Formula(Component.WEIGHTS, "elements * bytes_each"),
+    Rule.COMPONENT: Formula(Component.WEIGHTS, "elements * bytes_each"),
+    Rule.COMPONENT_MATRIX: Formula(Component.WEIGHTS, "matrix_elements * bytes_each"),
+    Rule.COMPONENT_BLOCKS: Formula(Component.WEIGHTS, "min(elements, 2 * block_elements) * bytes_each"),
+    Rule.TRAINED_WEIGHTS: Formula(Component.WEIGHTS, f"bytes_each * {_SHARDED}"),
+    Rule.FROZEN_WEIGHTS: Formula(
+        Component.WEIGHTS, "(stored_bytes - expert_bytes) / shards + expert_bytes / expert_shards"
+    ),
+    Rule.ADAPTER_WEIGHTS: Formula(Component.WEIGHTS, "bytes_each * elements / shards"),
+    Rule.AUTOCAST_COPIES: Formula(Component.WEIGHTS, "bytes_each * elements"),
+    Rule.GATHERED_UNITS: Formula(Component.WEIGHTS, "max(units * layer_bytes + root_bytes, least_bytes)"),
+    Rule.GATHERED_LIVE: Formula(Component.WEIGHTS, "bytes_each * min(elements, most_elements)"),
+    Rule.GATHERED_STAGE: Formula(Component.WEIGHTS, "bytes_each * elements"),
+    Rule.UNPACKED_MATRIX: Formula(Component.WEIGHTS, "bytes_each * elements / tensor"),
+    Rule.GRADIENTS: Formula(Component.GRADIENTS, f"times * bytes_each * {_SHARDED}"),
+    Rule.LARGEST_GRADIENT: Formula(Component.GRADIENTS, "times * bytes_each * elements / shards"),
+    Rule.WHOLE_GRADIENTS: Formula(Component.GRADIENTS, "bytes_each * elements"),
+    Rule.OPTIMIZER_STATES: Formula(Component.OPTIMIZER, f"bytes_each * {_SHARDED}"),
+    Rule.PAGED_OUT: Formula(Component.OPTIMIZER, "-paged_bytes"),
+    Rule.KEPT_ACTIVATIONS: Formula(
+        Component.ACTIVATIONS, "factor * (token_bytes + pair_bytes * sequence_tokens) * tokens"
+    ),
+    Rule.LIVE_LAYER: Formula(Component.ACTIVATIONS, "factor * (token_bytes + pair_bytes * sequence_tokens) * tokens"),
+    Rule.LOGITS: Formula(Component.ACTIVATIONS, "bytes_each * vocabulary_size * tokens"),
+    Rule.FUSED_LOSS: Formula(Component.ACTIVATIONS, "token_bytes * tokens + fixed_bytes"),
+    Rule.REDUCED_UNITS: Formula(Component.ACTIVATIONS, "units * bytes_each * layer_elements + head_bytes"),
+    Rule.REDUCE_BUCKETS: Formula(Component.ACTIVATIONS, "buckets * bytes_each * min(elements, bucket_elements)"),
+    Rule.LAST_GRADIENTS: Formula(Component.ACTIVATIONS, "bytes_each * elements"),
+    Rule.STEP_COPY: Formula(
+        Component.ACTIVATIONS,
+        "max(gradient_bytes + copy_bytes, whole_bytes) - max(gradient_bytes, whole_bytes)",
+    ),
+    Rule.TEXT_ENCODING: Formula(Component.ACTIVATIONS, _GROWING),
+    Rule.DENOISING: Formula(Component.ACTIVATIONS, _GROWING),
+    Rule.DECODING: Formula(Component.ACTIVATIONS, _GROWING),
+    Rule.TRAINING_PASS: Formula(Component.ACTIVATIONS, _GROWING),
+    Rule.ENCODING: Formula(Component.ACTIVATIONS, "batch * tokens * (token_bytes + pair_bytes * tokens)"),
+    Rule.HYPOTHESES: Formula(Component.CACHE, "batch * beams * beam_bytes"),
+    Rule.UNREUSED_BLOCKS: Formula(
+        Component.OVERHEAD,
+        "max(0, max(base_bytes + max(loss_bytes, recompute_bytes)"
+        " + unreused_share * min(loss_bytes, recompute_bytes),"
+        " step_bytes + step_unreused_share * (kept_bytes + loss_bytes)) - peak_bytes)",
+    ),
+    Rule.UNREUSED_SHARE: Formula(Component.OVERHEAD, "unreused_share * activations_bytes"),
+    Rule.SLACK_LEFT: Formula(Component.OVERHEAD, "budget_bytes - needed_bytes"),
 }

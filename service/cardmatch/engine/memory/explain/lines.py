@@ -27,16 +27,25 @@ class Book(NamedTuple):
 
     def line(self, rule: Rule, result_bytes: float, fitted: Fitted | None = None, /, **numbers: Scalar) -> Explanation:
         """A line by *rule*, with the constant that was *fitted* if its numbers hold one."""
-        formula = FORMULAS[rule]
-        return Explanation(
-            component=formula.component,
-            rule=rule,
-            formula=formula.expression,
-            numbers=numbers,
-            result_bytes=int(result_bytes),
-            source=Source(engine=self.engine, version=self.version, file=self.file_of.get(rule, self.file)),
-            measured=None if fitted is None else FittedOn(rows=fitted.rows, as_of=self.as_of),
-        )
+        source = Source(engine=self.engine, version=self.version, file=self.file_of.get(rule, self.file))
+        measured = None if fitted is None else FittedOn(rows=fitted.rows, as_of=self.as_of)
+        return line(rule, result_bytes, numbers, source, measured)
+
+
+def line(
+    rule: Rule, result_bytes: float, numbers: dict[str, Scalar], source: Source, measured: FittedOn | None = None
+) -> Explanation:
+    """A line by *rule*, which stands at *source*."""
+    formula = FORMULAS[rule]
+    return Explanation(
+        component=formula.component,
+        rule=rule,
+        formula=formula.expression,
+        numbers=numbers,
+        result_bytes=int(result_bytes),
+        source=source,
+        measured=measured,
+    )
 
 
 def constant_line(book: Book, rule: Rule, name: str, constant: Fitted) -> Explanation:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Host, WayToFit
+from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.training.peak import Moment
 from cardmatch.engine.memory.training.workload import Sharding
 from cardmatch.engine.memory.verdict import Verdict
@@ -91,6 +92,9 @@ class TrainingPlacement(msgspec.Struct, frozen=True, kw_only=True):
     max_sequence_tokens: Annotated[TokenCount, Meta(description="Longest at this micro-batch; 0 where none fits.")]
     schedule: Schedule
     ways_to_fit: tuple[WayToFit, ...] = ()
+    explanation: Annotated[
+        tuple[Explanation, ...] | None, Meta(description="Line by line, where the request asks for it.")
+    ] = None
     notices: tuple[Notice, ...] = ()
 
 

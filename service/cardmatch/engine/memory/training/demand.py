@@ -27,6 +27,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     that never hold all logits.
     """
 
+    held: Held
     states: States
     gathers: Gathers
     kept_per_token: float
@@ -72,6 +73,7 @@ def _demand(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Demand:
     live, live_scores = _live(job, mesh)
     logits, per_token, fixed = _loss(job, mesh, on) if last else (0.0, 0.0, 0.0)
     return Demand(
+        held=on,
         states=states(job, mesh, on),
         gathers=gathers(job, mesh, on),
         kept_per_token=kept * in_flight / mesh.pipeline,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from cardmatch.engine.memory.estimate import check_layout
+from cardmatch.engine.memory.explain.training import explain_training
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.reason import check_reason
 from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingNeed, TrainingPlacement
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
@@ -16,6 +18,7 @@ from cardmatch.engine.memory.training.peak import Moment, factors
 from cardmatch.engine.memory.training.placed import placed
 from cardmatch.engine.memory.training.settle import BITSANDBYTES, settle
 from cardmatch.engine.memory.training.trials import Trials, attempted, described, trials
+from cardmatch.engine.memory.training.tried import Tried
 from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
@@ -36,21 +39,28 @@ def estimate_training(
     *,
     alternatives: tuple[Placement, ...] = (),
     spread: Spread | None = None,
+    explained: bool = False,
 ) -> TrainingEstimate:
     """Estimate *workload* on each of *placements*.
 
     *alternatives* are further placements that ways to fit may name, smallest first; without any none is computed.
-    *spread* is given for a bare size. Raises Invalid with pointers into the request.
+    *spread* is given for a bare size; *explained* adds each figure's reckoning. Raises Invalid with pointers into the
+    request.
     """
     job, assumptions = settle(workload, architecture, checkpoint, spread)
     known, counts = factors(calibration), parameters(architecture)
     shared = trials(job, known, calibration)
+    alone = attempted(shared, job, Mesh())
+    check_reason(alone.top.process, "sequence_tokens" if workload.micro_batch is None else "micro_batch")
     return TrainingEstimate(
         parameters=counts,
-        need=_need(shared),
+        need=_need(alone),
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=tuple(
-            _estimate_one(shared, placement, index, alternatives) for index, placement in enumerate(placements)
+            [
+                _estimate_one(shared, placement, index, alternatives, explained=explained)
+                for index, placement in enumerate(placements)
+            ]
         ),
         assumptions=assumptions,
         notices=_notices(job),
@@ -60,12 +70,15 @@ def estimate_training(
 
 
 def _estimate_one(
-    shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...]
+    shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...], *, explained: bool
 ) -> TrainingPlacement:
     job = shared.job
     check_layout(job.architecture, placement, index)
     tried = attempted(shared, job, mesh(job.workload, job.default_sharding, placement))
     found = placed(tried, described(shared, tried), placement)
+    if explained:
+        lines = explain_training(tried, found, placement, shared.calibration)
+        found = msgspec.structs.replace(found, explanation=lines)
     if not alternatives or found.verdict in GOOD:
         return found
     shrinks = min(found.max_micro_batch, found.max_sequence_tokens) > 0 or tried.top.moment is not Moment.STEP
@@ -73,10 +86,9 @@ def _estimate_one(
     return msgspec.structs.replace(found, ways_to_fit=ways)
 
 
-def _need(shared: Trials) -> TrainingNeed:
+def _need(alone: Tried) -> TrainingNeed:
     """One copy on one imagined GPU."""
-    job = shared.job
-    alone = attempted(shared, job, Mesh())
+    job = alone.job
     made = alone.fullest.states
     size = job.behaviour.adapter_bytes if job.recipe.weight == job.recipe.compute else job.recipe.weight
     added = job.adapters.parameters + job.adapters.saved_parameters

@@ -15,7 +15,9 @@ next one's (backward_prefetch, overlapped reduce-scatter)."""
 LIVE_PARAMETERS = 10**9
 """DeepSpeed stage3_max_live_parameters: ZeRO-3 gathers up to this many at once."""
 BUCKET_PARAMETERS = 5 * 10**8
-"""DeepSpeed reduce_bucket_size; overlap_comm keeps two of them."""
+"""DeepSpeed reduce_bucket_size."""
+BUCKETS = 2
+"""DeepSpeed overlap_comm reduces one bucket while it fills the next."""
 
 
 class Gathers(NamedTuple):
@@ -45,13 +47,14 @@ def _parallel(job: TrainingJob, mesh: Mesh, on: Held) -> Gathers:
     if sharding in {Sharding.FSDP, Sharding.HSDP} or Offload.PARAMETERS in job.offload:
         return _pipelined(job, on) if mesh.pipeline > 1 else _fsdp(job, on)
     if sharding is Sharding.ZERO2:
-        return Gathers(backward=2 * job.recipe.compute * min(_trained(job, on), BUCKET_PARAMETERS))
+        return Gathers(backward=BUCKETS * job.recipe.compute * min(trained(job, on), BUCKET_PARAMETERS))
     # torch.autocast caches 16-bit copies of fp32 weights until the step ends.
     copies = job.recipe.compute * on.elements if job.recipe.autocast else 0
     return Gathers(passes=copies)
 
 
-def _trained(job: TrainingJob, on: Held) -> float:
+def trained(job: TrainingJob, on: Held) -> float:
+    """Parameters whose gradients go through buckets."""
     return on.elements if job.full else job.adapters.parameters + job.adapters.saved_parameters
 
 
@@ -65,12 +68,22 @@ def _fsdp(job: TrainingJob, on: Held) -> Gathers:
     if not job.full:
         return Gathers(passes=passes)
     gradients = compute + reduce
-    head = compute * max(on.root - on.table, on.table)
+    head = compute * head_elements(on)
     return Gathers(
         passes=passes,
         backward=UNITS_IN_FLIGHT * gradients * on.layer + (0 if apart else head),
-        end=gradients * (max(on.root / 2, on.layer) if apart else on.root + on.layer),
+        end=gradients * last_elements(on, apart=apart),
     )
+
+
+def head_elements(on: Held) -> float:
+    """Elements of the output head, or of the embedding where it is larger: the first gradient of the root unit."""
+    return max(on.root - on.table, on.table)
+
+
+def last_elements(on: Held, *, apart: bool) -> float:
+    """Elements of the units whose gradients are reduced last: the first layer, and the root with the embedding."""
+    return max(on.root / 2, on.layer) if apart else on.root + on.layer
 
 
 def _pipelined(job: TrainingJob, on: Held) -> Gathers:
@@ -85,5 +98,5 @@ def _pipelined(job: TrainingJob, on: Held) -> Gathers:
 
 def _zero3(job: TrainingJob, on: Held) -> Gathers:
     each = job.recipe.compute if job.full else on.bytes / max(on.elements, 1)
-    bucket = 2 * job.recipe.compute * min(_trained(job, on), BUCKET_PARAMETERS)
+    bucket = BUCKETS * job.recipe.compute * min(trained(job, on), BUCKET_PARAMETERS)
     return Gathers(passes=each * min(on.elements, LIVE_PARAMETERS), backward=bucket, end=bucket)

@@ -49,8 +49,7 @@ def verdict(tried: Tried, process: Band, placement: Placement) -> Judged:
             all_high_bytes=high,
         )
     )
-    tokens = tried.job.micro_batch * tried.job.sequence_tokens / tried.mesh.context
-    host = round(tried.fullest.states.host + tried.fullest.hosted_per_token * tokens) * placement.count
+    host = round(tried.fullest.states.host + tried.fullest.hosted_per_token * tried.tokens) * placement.count
     if tried.fullest.states.host and found is not Verdict.DOES_NOT_FIT:
         found = Verdict.TIGHT
     if placement.host_ram_bytes is not None and host > placement.host_ram_bytes:
@@ -77,7 +76,7 @@ def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement
         sharding=mesh.sharding,
         verdict=judged.verdict,
         bound_by=top.moment,
-        per_gpu=_per_gpu(next(each for each in known.phases if each.phase is top.moment), total),
+        per_gpu=_per_gpu(next(each for each in known.phases if each.phase is top.moment), total, tried),
         peaks=Peaks(allocated=known.allocated, reserved=known.reserved, process=total),
         phases=known.phases,
         budget_bytes=judged.budget,
@@ -91,16 +90,17 @@ def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement
     )
 
 
-def _per_gpu(at: Phase, total: Band) -> TrainingPerGpu:
+def _per_gpu(at: Phase, total: Band, tried: Tried) -> TrainingPerGpu:
     activations = at.activations_bytes + at.logits_bytes + at.temporaries_bytes
     parts = at.weights_bytes + at.gradients_bytes + at.optimizer_bytes + activations
+    # A squeezed job has paged part of its optimizer states out; the rest is what fits.
+    paged = min(at.optimizer_bytes, max(0, parts + round(tried.curves.outside) - total.expected_bytes))
     return TrainingPerGpu(
         weights_bytes=at.weights_bytes,
         gradients_bytes=at.gradients_bytes,
-        # A squeezed job has paged part of its optimizer states out; the rest is what fits.
-        optimizer_bytes=at.optimizer_bytes - max(0, parts - total.expected_bytes),
+        optimizer_bytes=at.optimizer_bytes - paged,
         activations_bytes=activations,
-        overhead_bytes=max(0, total.expected_bytes - parts),
+        overhead_bytes=max(0, total.expected_bytes - parts + paged),
         total=total,
     )
 

@@ -18,13 +18,19 @@ PROCESS = "process"
 
 
 class Tried(NamedTuple):
-    """A job on a mesh: its stages, the demand of the fullest one and that stage's peak."""
+    """A job on a mesh: its stages, and of the fullest one the demand, the curves and the peak."""
 
     job: TrainingJob
     mesh: Mesh
     stages: tuple[Curves, ...]
     fullest: Demand
+    curves: Curves
     top: Peak
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of the micro-batch on one rank."""
+        return self.job.micro_batch * self.job.sequence_tokens / self.mesh.context
 
 
 def attempt(job: TrainingJob, mesh: Mesh, demands: tuple[Demand, ...], known: Factors) -> Tried:
@@ -35,7 +41,7 @@ def attempt(job: TrainingJob, mesh: Mesh, demands: tuple[Demand, ...], known: Fa
     fullest = max(range(len(tops)), key=lambda index: tops[index].process)
     # Every stage must run, also one that the allocator can squeeze less than the fullest.
     floor = max(top.floor for top in tops)
-    return Tried(job, mesh, stages, demands[fullest], tops[fullest]._replace(floor=floor))
+    return Tried(job, mesh, stages, demands[fullest], stages[fullest], tops[fullest]._replace(floor=floor))
 
 
 class Told(NamedTuple):
