@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cardmatch.engine.advice.answer import Recommended, RecommendedOption
+from cardmatch.engine.money.answer import OptionCost
 from cardmatch.engine.money.work import Job
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import join_sentences, say
 from cardmatch.text.units import Value
+
+_HOUR = 3600
 
 
 def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: Language) -> str:
@@ -25,8 +28,14 @@ def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: 
 def _next(option: RecommendedOption, cards: Mapping[str, str], language: Language) -> str:
     params: dict[str, Value] = {"card": cards[option.card], "count": option.count}
     if _is_job(option) and option.cost is not None:
-        return say("summaries", "recommend_next_job", params | {"total_usd": option.cost.total.expected_usd}, language)
+        return say("summaries", "recommend_next_job", params | _job(option.cost), language)
     return say("summaries", "recommend_next", params | {"usd_per_month": option.usd_per_month}, language)
+
+
+def _job(cost: OptionCost) -> dict[str, Value]:
+    """How long a job takes, and what it costs."""
+    hours = cost.hours.wall_hours if cost.hours is not None else 0.0
+    return {"run_seconds": hours * _HOUR, "total_usd": cost.total.expected_usd}
 
 
 def _is_job(option: RecommendedOption) -> bool:
@@ -37,7 +46,7 @@ def _first(option: RecommendedOption, cards: Mapping[str, str], language: Langua
     params: dict[str, Value] = {"card": cards[option.card], "count": option.count, "provider": option.offer.provider}
     question = option.cost_request
     if _is_job(option) and option.cost is not None:
-        return say("summaries", "recommend_job", params | {"total_usd": option.cost.total.expected_usd}, language)
+        return say("summaries", "recommend_job", params | _job(option.cost), language)
     params |= {"usd_per_month": option.usd_per_month, "headroom_bytes": option.headroom_bytes}
     said = [say("summaries", "recommend_first", params, language)]
     speed = option.speed
@@ -53,6 +62,8 @@ def _first(option: RecommendedOption, cards: Mapping[str, str], language: Langua
 
 def _none(figures: Recommended, language: Language) -> str:
     said = [say("summaries", "recommend_none", {}, language)]
+    if figures.nearest is not None:
+        said.append(say("notices", figures.nearest.reason.code, figures.nearest.reason.params, language))
     possible = len(figures.unpriced_matches) + len(figures.unknown_matches)
     if possible:
         said.append(say("summaries", "recommend_possible", {"count": possible}, language))

@@ -197,3 +197,22 @@ def test_a_card_without_bf16_is_said_to_compute_in_fp16() -> None:
     codes = [notice.code for notice in answer.advice]
     assert "no_bf16" in codes
     assert "no_fp8" not in codes
+
+
+def test_offers_of_cards_that_nobody_asked_for_might_not_qualify() -> None:
+    """Only 4090s were asked about: an offer that may be an H100 is no match, whatever is not known of it."""
+    answer = recommended(model="llama 3.1 70b", constraints={"cards": ["rtx-4090"], "max_gpus": 1})
+    assert not answer.options
+    for row in (*answer.unpriced_matches, *answer.unknown_matches):
+        assert "rtx-4090" in {row.card, *(row.card_candidates or ())} or (row.card, row.card_candidates) == (None, None)
+    assert answer.nearest is not None
+    assert answer.nearest.card == "rtx-4090"
+    assert answer.nearest.reason.message in answer.summary
+
+
+def test_a_card_that_fails_what_was_asked_comes_nearer_than_one_that_nobody_asked_for() -> None:
+    """A 4090 has no MIG: that is why nothing is found, and not that an A10 is no 4090."""
+    answer = recommended(model="7B", constraints={"cards": ["rtx-4090"], "isolation": "mig"})
+    assert answer.nearest is not None
+    assert answer.nearest.card == "rtx-4090"
+    assert answer.nearest.reason.params["field"] == "isolation"

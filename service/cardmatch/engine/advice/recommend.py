@@ -12,7 +12,7 @@ from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, Rec
 from cardmatch.engine.advice.bill import Ledger
 from cardmatch.engine.advice.candidates import engine_name
 from cardmatch.engine.advice.choice import Choice
-from cardmatch.engine.advice.conditions import conditions
+from cardmatch.engine.advice.conditions import conditions, refused_card
 from cardmatch.engine.advice.counsel import Ground, counsel
 from cardmatch.engine.advice.describe import Named, described
 from cardmatch.engine.advice.excluded import Judge, not_chosen
@@ -37,7 +37,7 @@ from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
 from cardmatch.engine.money.provider import Provider
-from cardmatch.engine.terms.notice import Assumption, Question, QuestionCode
+from cardmatch.engine.terms.notice import Assumption, NoticeCode, Question, QuestionCode
 
 
 class Shelf(NamedTuple):
@@ -119,8 +119,8 @@ def _answered(
     return Recommended(
         options=options,
         not_chosen=rows,
-        unpriced_matches=possible(bench.market.unpriced),
-        unknown_matches=possible(bench.market.unknown),
+        unpriced_matches=possible(bench.market.unpriced, wanted, bench.shelf.cards),
+        unknown_matches=possible(bench.market.unknown, wanted, bench.shelf.cards),
         nearest=None if options else nearest,
         advice=counsel(ground),
         verification=verification(options[0], shared.engine, shared.demand, subject.named.command_name)
@@ -145,11 +145,22 @@ def _option(bench: _Bench, subject: Subject, choice: Choice, rank: int, found: F
     )
 
 
+_ONLY_UNKNOWN = frozenset({NoticeCode.OFFERS_WITHOUT_PRICE, NoticeCode.OFFERS_LACK_FACT})
+_NOT_WANTED = frozenset({"cards", "exclude_cards"})
+
+
+def _remote(row: NotChosen) -> int:
+    """Of cards that were not tried: those that lack but a fact come near, those that nobody asked about least."""
+    if row.reason.code in _ONLY_UNKNOWN:
+        return 0
+    return 2 if row.reason.params.get("field") in _NOT_WANTED else 1
+
+
 def left_out(found: Found, judge: Judge) -> tuple[tuple[NotChosen, ...], NotChosen | None]:
     """Every card that is in no option, and the one that came nearest to being in one."""
     shown = frozenset(choice.tried.form.card.id for choice in found.options)
     rows = not_chosen(judge, found.fates, shown)
-    nearest = min(rows, key=lambda row: row[0], default=None)
+    nearest = min(rows, key=lambda row: (row[0], _remote(row[1])), default=None)
     return tuple([row for _, row in rows]), nearest[1] if nearest else None
 
 
@@ -184,8 +195,8 @@ def _freely(bench: _Bench) -> Choice | None:
     return found.options[0] if found.options else None
 
 
-def possible(rows: tuple[Rejected, ...]) -> tuple[Possible, ...]:
-    """Offers that might qualify, as the answer lists them."""
+def possible(rows: tuple[Rejected, ...], wanted: Wanted, cards: Mapping[str, Card]) -> tuple[Possible, ...]:
+    """Offers that might qualify, as the answer lists them; a card that is known meets the conditions on cards."""
     return tuple(
         [
             Possible(
@@ -197,8 +208,16 @@ def possible(rows: tuple[Rejected, ...]) -> tuple[Possible, ...]:
                 source=row.offer.source,
             )
             for row in rows
+            if _may_be(row.offer, wanted, cards)
         ]
     )
+
+
+def _may_be(offer: Offer, wanted: Wanted, cards: Mapping[str, Card]) -> bool:
+    """Whether the offer is of a card, or may be of one, that the conditions leave in."""
+    asked = wanted.constraints
+    known = (offer.card,) if offer.card is not None else offer.card_candidates or ()
+    return not known or any(card in cards and refused_card(cards[card], asked) is None for card in known)
 
 
 def _objective(wanted: Wanted, demand: Demand) -> tuple[Objective, tuple[Assumption, ...]]:

@@ -87,8 +87,8 @@ def recommend_training(
     return Recommended(
         options=options,
         not_chosen=rows,
-        unpriced_matches=possible(on_sale.unpriced),
-        unknown_matches=possible(on_sale.unknown),
+        unpriced_matches=possible(on_sale.unpriced, wanted, shelf.cards),
+        unknown_matches=possible(on_sale.unknown, wanted, shelf.cards),
         nearest=None if options else nearest,
         advice=counsel(Ground(options, found.options, _freely(bench, on_sale), wanted, runs.demand, presets)),
         verification=plan(options[0]) if options else None,
