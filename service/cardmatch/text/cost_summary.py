@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from cardmatch.engine.money.answer import CostFigures, OptionCost
 from cardmatch.engine.money.work import Job, Work
+from cardmatch.engine.terms.notice import NoticeCode
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import join_sentences, say
 from cardmatch.text.units import Value
+
+_OF_TIME = frozenset({NoticeCode.CHEAPEST_TOO_LATE, NoticeCode.NONE_IN_TIME})
+"""What must not be missed by those who read the summary alone."""
 
 
 def cost_summary(work: Work, figures: CostFigures, language: Language) -> str:
@@ -19,6 +23,9 @@ def cost_summary(work: Work, figures: CostFigures, language: Language) -> str:
     hourly = figures.rank_by_hourly_rate
     if hourly and hourly[0] != first.label:
         said.append(say("summaries", "cost_by_the_hour", {"hourly": hourly[0]}, language))
+    said += [
+        say("notices", notice.code, notice.params, language) for notice in figures.notices if notice.code in _OF_TIME
+    ]
     return join_sentences(said, language)
 
 

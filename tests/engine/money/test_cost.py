@@ -247,3 +247,31 @@ def test_what_billing_by_the_hour_would_add_is_asked_for() -> None:
 
 def _offer() -> dict[str, Any]:
     return {"kind": "offer", "offer": "acme/box/any/standard"}
+
+
+def test_the_cheapest_may_end_too_late() -> None:
+    """Ten hours for ten dollars miss a deadline of six that five hours for fifteen keep."""
+    slow, fast = option(1, 1, label="slow"), option(3, 2, label="fast")
+    figures = ask({"options": [slow, fast], "work": job(10, deadline_hours=6)})
+    assert figures.rank_by_cost[0] == "slow"
+    late = next(notice for notice in figures.notices if notice.code.value == "cheapest_too_late")
+    assert late.params == {"label": "slow", "other": "fast"}
+    none = ask({"options": [slow], "work": job(10, deadline_hours=6)})
+    assert [notice.code.value for notice in none.notices] == ["none_in_time"]
+    assert ask({"options": [slow, fast], "work": job(10, deadline_hours=11)}).notices == ()
+
+
+def test_nobody_knows_how_long_an_api_takes() -> None:
+    """Where waiting has a value or a deadline, an API's column has neither, and says so; it is not called in time."""
+    api = {
+        "label": "api",
+        "price": {"kind": "token_api", "usd_per_million_input": 0.2, "usd_per_million_output": 0.6},
+    }
+    work = {"kind": "job", "unit": "token", "units": 1e9, "prompt_tokens": 1000, "output_tokens": 300}
+    own = option(0.1, 1000, label="own")
+    waiting = ask({"options": [own, api], "work": work, "time_value_usd_per_hour": 50})
+    pressed = ask({"options": [own, api], "work": work | {"deadline_hours": 100}})
+    for figures in (waiting, pressed):
+        assert [notice.code.value for notice in figures.options[1].notices] == ["api_time_unknown"]
+    assert "none_in_time" in [notice.code.value for notice in pressed.notices]
+    assert ask({"options": [own, api], "work": work}).options[1].notices == ()

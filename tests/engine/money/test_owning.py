@@ -110,3 +110,54 @@ def test_networking_spares_and_staff_are_paid_too() -> None:
     plain, dearer = _hour(), _hour(networking_share=0.15, spares_share=0.05, staff_usd_per_year=8760)
     assert dearer.depreciation_usd == pytest.approx(1.2 * plain.depreciation_usd)
     assert dearer.staff_usd == pytest.approx(1 / 8)
+
+
+def test_copies_of_a_service_each_need_a_machine() -> None:
+    """Four copies cost four rents and four machines: months to pay off are those of one."""
+    one, four = (
+        only(
+            ask(
+                {
+                    "options": [option(2.69, 1, card="h100-sxm-80")],
+                    "work": {"kind": "service", "unit": "item", "units_per_month": units},
+                    "purchase": NODE,
+                }
+            )
+        )
+        for units in (2e6, 1e7)
+    )
+    assert (one.replicas, four.replicas) == (1, 4)
+    assert one.break_even.buy is not None
+    assert four.break_even.buy is not None
+    # 2.69 · 730 less 0.153 · 730 a month, of 40,625.
+    assert one.break_even.buy.months == pytest.approx(40_625 / (2.537 * 730), rel=1e-3)
+    assert four.break_even.buy.months == pytest.approx(one.break_even.buy.months)
+    assert one.break_even.buy.pays
+
+
+def test_a_machine_that_is_used_half_the_time_takes_longer_to_pay_off() -> None:
+    """365 hours of 2.69 dollars saved a month, while power runs on: 46.7 months; below 57 % it does not pay."""
+    body = {"options": [option(2.69, card="h100-sxm-80")], "work": job(), "purchase": NODE | {"utilisation": 0.5}}
+    buy = only(ask(body)).break_even.buy
+    assert buy is not None
+    assert (buy.expected_utilisation, buy.pays) == (0.5, False)
+    assert buy.months == pytest.approx(40_625 / (2.69 * 365 - 0.153 * 730), rel=1e-3)
+    unsaid = only(ask(body | {"purchase": NODE})).break_even.buy
+    assert unsaid is not None
+    assert (unsaid.expected_utilisation, unsaid.pays) == (None, None)
+
+
+def test_what_the_purchase_was_assumed_to_cost_is_echoed() -> None:
+    """A comparison with the published node says which price, life and power it took."""
+    figures = ask({"options": [option(2.69, card="h100-sxm-80")], "work": job(), "purchase": {"life_years": 4}})
+    said = {each.pointer: each.value for each in figures.assumptions}
+    assert said["/purchase/capex_usd"] == 325_000
+    assert said["/purchase/power_kw"] == 10.2
+    assert "/purchase/life_years" not in said
+
+
+def test_a_node_is_bought_whole() -> None:
+    """One rented H100 against a share of a node of eight: said, since nobody sells the share; eight are the node."""
+    for count, codes in ((1, ["bought_whole"]), (8, [])):
+        body = {"options": [option(2.69 * count, card="h100-sxm-80", count=count)], "work": job(), "purchase": {}}
+        assert [notice.code.value for notice in only(ask(body)).notices] == codes

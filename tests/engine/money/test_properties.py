@@ -51,7 +51,7 @@ QUESTION = st.builds(
     lambda price, rate, charges, data, work, startup: {
         "options": [option(price, rate, charges=charges, startup={"boot_seconds": startup})],
         "work": work,
-        "data": data,
+        "data": {name: size for name, size in data.items() if name != "stopped_hours" or work["kind"] == "job"},
     },
     PRICE,
     RATE,

@@ -97,3 +97,23 @@ def test_a_job_is_no_service() -> None:
     """A job has a cost per run and none per month."""
     costed = only(ask({"options": [option()], "work": job()}))
     assert (costed.usd_per_run, costed.usd_per_month) == (1, None)
+
+
+def test_a_set_up_fee_is_paid_once() -> None:
+    """999 dollars with the first month, which is the one that is shown."""
+    charges = {"billing_increment_seconds": 2_628_000, "setup_usd": 999}
+    costed = only(ask({"options": [option(1, charges=charges)], "work": _service(utilisation=0.5)}))
+    assert costed.usd_per_month == pytest.approx(730 + 999)
+    assert [(notice.code.value, notice.params) for notice in costed.notices] == [
+        ("setup_paid_once", {"setup_usd": 999.0})
+    ]
+
+
+def test_what_a_month_leaves_of_a_balance_is_not_lost() -> None:
+    """Ten hours of one dollar where 25 are paid in leave 15 for the next month; a job would leave them behind."""
+    charges = {"billing_increment_seconds": 1, "prepaid": True, "min_top_up_usd": 25}
+    work = _service(units_per_month=36_000, keep_warm=False, starts_per_month=1)
+    costed = only(ask({"options": [option(1, charges=charges)], "work": work}))
+    assert lines(costed) == pytest.approx({"work": 10})
+    assert costed.prepaid is not None
+    assert (costed.prepaid.top_up_usd, costed.prepaid.stranded_usd) == (25, 0)

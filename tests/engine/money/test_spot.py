@@ -120,3 +120,10 @@ def test_spot_needs_a_price_and_figures() -> None:
     rateless = _spot_option() | {"spot": None}
     fault = refused({"options": [rateless], "work": job()})
     assert (fault.pointer, fault.code.value) == ("/options/0/rent", "needs_field")
+
+
+def test_spot_without_a_price_is_not_compared_in_silence() -> None:
+    """Figures of interruptions are of no use where no spot price is known; the answer says so."""
+    costed = only(ask({"options": [option()], "work": job(), "spot": AS_ASKED}))
+    assert costed.break_even.spot is None
+    assert [notice.code.value for notice in costed.notices] == ["spot_not_compared"]

@@ -69,7 +69,8 @@ def test_a_token_api_follows_the_amount_of_work() -> None:
     work = {"kind": "job", "unit": "output_token", "units": 1e6, "prompt_tokens": 1, "output_tokens": 1}
     for parameter, expected in (("units", [1, 2]), ("usd_per_hour", [1, 1])):
         values = [1e6, 2e6] if parameter == "units" else [1, 2]
-        swept = ask({"options": [API], "work": work, "sweep": {"parameter": parameter, "values": values}}).sweep
+        sweep = {"parameter": parameter, "values": values}
+        swept = ask({"options": [API, option()], "work": work, "sweep": sweep}).sweep
         assert swept is not None
         assert [point.total_usd["api"] for point in swept.points] == pytest.approx(expected)
 
@@ -86,3 +87,38 @@ def test_values_that_have_no_answer_are_refused(sweep: dict[str, Any], pointer: 
     """Out of bounds, or of an option that is not there."""
     fault = refused({"options": [option()], "work": job(), "sweep": sweep})
     assert (fault.pointer, fault.code.value) == (pointer, code)
+
+
+def test_an_api_follows_what_the_machines_get_done() -> None:
+    """A machine at full use writes 2.628 million tokens a month; an API for a dollar a million costs as many."""
+    work = {"kind": "service", "unit": "output_token", "utilisation": 0.5, "prompt_tokens": 1, "output_tokens": 1}
+    body = {"options": [option(), API], "work": work}
+    swept = ask(body | {"sweep": {"parameter": "utilisation", "values": [0.1, 1]}}).sweep
+    assert swept is not None
+    assert [point.total_usd["api"] for point in swept.points] == pytest.approx([0.2628, 2.628])
+    assert [point.usd_per_unit["api"] for point in swept.points] == pytest.approx([1e-6, 1e-6])
+
+
+@pytest.mark.parametrize(
+    ("sweep", "pointer", "code"),
+    [
+        ({"parameter": "interruptions_per_hour", "values": [0, 1]}, "/sweep/parameter", "sweep_without_effect"),
+        ({"parameter": "usd_per_hour", "values": [1], "label": "api"}, "/sweep/parameter", "sweep_without_effect"),
+        ({"parameter": "runs", "values": [1, 1.5]}, "/sweep/values/1", "not_a_multiple"),
+    ],
+)
+def test_a_sweep_that_moves_nothing_is_refused(sweep: dict[str, Any], pointer: str, code: str) -> None:
+    """Interruptions of what is rented at will, the hour of an API, one and a half runs."""
+    work = {"kind": "job", "unit": "output_token", "units": 1e6, "prompt_tokens": 1, "output_tokens": 1}
+    fault = refused({"options": [option(), API], "work": work, "sweep": sweep})
+    assert (fault.pointer, fault.code.value) == (pointer, code)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "code"), [("out_gb", "egress_price_unknown"), ("stored_gb", "storage_price_unknown")]
+)
+def test_a_sweep_over_data_without_a_price_says_so(parameter: str, code: str) -> None:
+    """A flat line would look like free traffic."""
+    body = {"options": [option()], "work": job(), "sweep": {"parameter": parameter, "values": [0, 500]}}
+    (found,) = ask(body).options[0].notices
+    assert (found.code.value, found.params["data_gb"]) == (code, 500)

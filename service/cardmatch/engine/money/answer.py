@@ -130,13 +130,19 @@ class SpotFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BuyFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Owning the same card instead: utilisation is the share of its life above which owning is cheaper than renting."""
+    """Owning the same card instead: utilisation is the share of its life above which owning is cheaper than renting.
+
+    `expected_utilisation` is how much a service is up, or what the purchase of a job states; where it is null, months
+    are those of a machine that is always used.
+    """
 
     hour: OwnedHour
     rent_usd_per_gpu_hour: Dollars
     low_utilisation: Ratio
     utilisation: Ratio
     high_utilisation: Ratio
+    expected_utilisation: Share | None
+    pays: bool | None
     months: Annotated[Months | None, Meta(description="Until the rent saved has paid the machine; null: never.")]
 
 

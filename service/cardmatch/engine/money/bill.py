@@ -38,7 +38,7 @@ BESIDE = (
     LineCode.SETUP,
 )
 LINES = (*RENT, *BESIDE, LineCode.TAX, LineCode.STRANDED_BALANCE, LineCode.WAITING)
-API_LINES = (LineCode.API_INPUT, LineCode.API_OUTPUT)
+API_LINES = (LineCode.API_INPUT, LineCode.API_OUTPUT, LineCode.TAX)
 Amounts = tuple[float, ...]
 
 
@@ -85,7 +85,8 @@ def bill(plan: Plan) -> Bill:
     charged = rent_usd + sum(beside)
     tax = charged * plan.tax_share
     invoice = charged + tax
-    stranded = max(plan.min_top_up_usd - invoice, 0.0)
+    # What a month leaves of a balance is spent in the next.
+    stranded = 0.0 if plan.service else max(plan.min_top_up_usd - invoice, 0.0)
     waiting = 0.0 if plan.service else plan.time_value_usd_per_hour * (hours.wall + plan.lead_hours)
     amounts = (*rent, *beside, tax, stranded, waiting)
     return Bill(amounts, invoice + stranded + waiting, rent_usd * (1 + plan.tax_share), hours)
@@ -189,7 +190,6 @@ def _beside(plan: Plan, hours: Hours) -> Amounts:
 def api_bill(plan: ApiPlan) -> Amounts:
     """What input and output tokens of all requests cost, those of failed runs included, in the order of `API_LINES`."""
     requests = plan.requests * plan.runs / (1 - plan.failed_share)
-    return (
-        requests * plan.prompt_tokens * plan.usd_per_input_token,
-        requests * plan.output_tokens * plan.usd_per_output_token,
-    )
+    read = requests * plan.prompt_tokens * plan.usd_per_input_token
+    written = requests * plan.output_tokens * plan.usd_per_output_token
+    return read, written, (read + written) * plan.tax_share

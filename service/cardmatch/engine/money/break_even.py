@@ -17,6 +17,7 @@ from cardmatch.engine.money.band import MOST_DOLLARS
 from cardmatch.engine.money.bill import Bill, bill
 from cardmatch.engine.money.owning import months_to_pay_off, owned_hour
 from cardmatch.engine.money.plan import Plan
+from cardmatch.engine.money.purchase import Purchase
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.setting import Market, Setting
 from cardmatch.engine.money.spot import Spot, break_even_interruptions, interval_hours, overhead_share, restart_share
@@ -26,42 +27,54 @@ _SECONDS = 3600.0
 ApiPrices = tuple[tuple[str, float], ...]
 """Labels of token APIs, and what a unit of work costs there in dollars."""
 
+Filled = tuple[tuple[str, float], ...]
+"""Fields of a purchase that were filled in, and with what."""
+
+Bought = tuple[BuyFigures, Filled]
 NOTHING_TO_COMPARE = BreakEven()
 
 
-def break_even(setting: Setting, question: CostQuestion, market: Market, paid: Bill, apis: ApiPrices) -> BreakEven:
-    """Every comparison that the request has figures for."""
+def break_even(
+    setting: Setting, question: CostQuestion, market: Market, paid: Bill, apis: ApiPrices
+) -> tuple[BreakEven, Filled]:
+    """Every comparison that the request has figures for, and the defaults of the purchase in it."""
     spot = setting.option.spot or question.spot
     if not apis and spot is None and question.purchase is None and setting.option.reserved is None:
-        return NOTHING_TO_COMPARE
-    return BreakEven(
-        buy=_buy(setting, question, market, paid),
+        return NOTHING_TO_COMPARE, ()
+    bought = _buy(setting, question.purchase, market, paid)
+    compared = BreakEven(
+        buy=bought[0] if bought else None,
         spot=_spot(setting, spot),
         reserved=_reserved(setting),
         token_api=tuple(_api(setting.plan, label, each) for label, each in apis if each > 0),
     )
+    return compared, bought[1] if bought else ()
 
 
-def _buy(setting: Setting, question: CostQuestion, market: Market, paid: Bill) -> BuyFigures | None:
-    """Owning at full use over rent is the utilisation at which both cost the same."""
-    if question.purchase is None or setting.owned is not None:
+def _buy(setting: Setting, stated: Purchase | None, market: Market, paid: Bill) -> Bought | None:
+    """Owning at full use over rent is the utilisation at which both cost the same; and what was assumed of it."""
+    if stated is None or setting.owned is not None:
         return None
     ownership = market.ownership.get(setting.card) if setting.card is not None else None
     try:
-        hour, _ = owned_hour(question.purchase, market.ownership_costs, ownership)
+        hour, defaults = owned_hour(stated, market.ownership_costs, ownership)
     except Invalid:
         return None
     plan = setting.plan
     rent = plan.usd_per_hour * plan.instances / (setting.gpus + setting.unused_gpus)
-    hours = paid.hours.billed if plan.service else plan.month_hours
-    return BuyFigures(
+    used = min(paid.hours.billed / paid.hours.replicas / plan.month_hours, 1.0) if plan.service else stated.utilisation
+    share = _ratio(hour.expected_usd, rent)
+    figures = BuyFigures(
         hour=hour,
         rent_usd_per_gpu_hour=rent,
         low_utilisation=_ratio(hour.low_usd, rent),
-        utilisation=_ratio(hour.expected_usd, rent),
+        utilisation=share,
         high_utilisation=_ratio(hour.high_usd, rent),
-        months=months_to_pay_off(hour, rent, hours),
+        expected_utilisation=used,
+        pays=None if used is None else used > share,
+        months=months_to_pay_off(hour, rent, plan.month_hours * (1.0 if used is None else used)),
     )
+    return figures, tuple(defaults)
 
 
 def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
@@ -103,7 +116,7 @@ def _reserved(setting: Setting) -> ReservedFigures | None:
 
 
 def _api(plan: Plan, label: str, usd_per_unit: float) -> ApiFigures:
-    hourly = plan.usd_per_hour * plan.instances
+    hourly = plan.usd_per_hour * plan.instances * (1 + plan.tax_share)
     at_full_use = hourly / (plan.units_per_second * _SECONDS)
     return ApiFigures(
         label=label,

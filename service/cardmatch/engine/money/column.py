@@ -9,7 +9,7 @@ import msgspec
 from cardmatch.engine.money.answer import BreakEven, HoursOfWork, Line, LineCode, OptionCost, Prepaid, PriceUsed
 from cardmatch.engine.money.band import UsdBand, dollars, spread
 from cardmatch.engine.money.bill import LINES, Bill, Hours, bill
-from cardmatch.engine.money.break_even import ApiPrices, break_even
+from cardmatch.engine.money.break_even import ApiPrices, Filled, break_even
 from cardmatch.engine.money.charges import EGRESS_WHERE_UNKNOWN
 from cardmatch.engine.money.per import foreign, per
 from cardmatch.engine.money.price import PurchasePrice
@@ -30,19 +30,20 @@ FIRST_ORDER = 0.5
 
 
 class Column(msgspec.Struct, frozen=True):
-    """An option's figures, and what two facts that nobody published could add to its cost."""
+    """An option's figures, what two facts that nobody published could add to its cost, and what buying was assumed."""
 
     cost: OptionCost
     increment_usd: float
     egress_usd: float
+    bought: Filled
 
 
 def column(setting: Setting, question: CostQuestion, market: Market, apis: ApiPrices) -> Column:
     """Everything the answer says of the option that *setting* describes."""
     paid = bill(setting.plan)
     unknown = (_unknown_increment_usd(setting, paid), _unknown_egress_usd(setting))
-    compared = break_even(setting, question, market, paid, apis)
-    return Column(_option_cost(setting, question, paid, compared, unknown), *unknown)
+    compared, bought = break_even(setting, question, market, paid, apis)
+    return Column(_option_cost(setting, question, paid, compared, unknown), *unknown, bought)
 
 
 def _option_cost(
@@ -77,7 +78,11 @@ def _option_cost(
         prepaid=_prepaid(setting, total, lines, waiting),
         owned=setting.owned,
         break_even=compared,
-        notices=(*setting.notices, *_notices(setting, question, paid), *_of_comparison(setting, question, compared)),
+        notices=(
+            *setting.notices,
+            *_notices(setting, question, paid),
+            *_of_comparison(setting, question, compared, paid.hours.replicas),
+        ),
     )
 
 
@@ -165,13 +170,27 @@ def _notices(setting: Setting, question: CostQuestion, paid: Bill) -> list[Notic
     if setting.plan.spot is not None and paid.hours.interrupted > FIRST_ORDER * paid.hours.work:
         lost = 100 * paid.hours.interrupted / paid.hours.work
         found.append(notice(NoticeCode.SPOT_THRASHES, Severity.WARNING, lost_percent=lost))
+    if setting.plan.service and setting.plan.setup_usd:
+        once = setting.plan.setup_usd * setting.plan.instances * paid.hours.replicas
+        found.append(notice(NoticeCode.SETUP_PAID_ONCE, Severity.INFO, setup_usd=once))
     return found + _of_owning(setting)
 
 
-def _of_comparison(setting: Setting, question: CostQuestion, compared: BreakEven) -> list[Notice]:
-    if question.purchase is None or setting.owned is not None or compared.buy is not None:
-        return []
-    return [notice(NoticeCode.BUY_NOT_COMPARED, Severity.INFO)]
+def _of_comparison(setting: Setting, question: CostQuestion, compared: BreakEven, replicas: int) -> list[Notice]:
+    """What was to be compared and could not be, and what buying really means."""
+    found: list[Notice] = []
+    if setting.owned is not None:
+        return found
+    gpus = setting.gpus * replicas
+    if question.purchase is not None and compared.buy is None:
+        found.append(notice(NoticeCode.BUY_NOT_COMPARED, Severity.INFO))
+    if compared.buy is not None and compared.buy.hour.gpus_per_machine > gpus:
+        whole = compared.buy.hour
+        params: dict[str, float] = {"gpus": whole.gpus_per_machine, "capex_usd": whole.capex_usd, "count": gpus}
+        found.append(notice(NoticeCode.BOUGHT_WHOLE, Severity.CAUTION, **params))
+    if (setting.option.spot or question.spot) is not None and compared.spot is None:
+        found.append(notice(NoticeCode.SPOT_NOT_COMPARED, Severity.INFO))
+    return found
 
 
 def _of_owning(setting: Setting) -> list[Notice]:

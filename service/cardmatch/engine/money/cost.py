@@ -12,9 +12,11 @@ from cardmatch.engine.money import ranking
 from cardmatch.engine.money.answer import MOST_HOURS, MOST_REPLICAS, CostFigures, OptionCost, SweepFigures
 from cardmatch.engine.money.band import MOST_DOLLARS
 from cardmatch.engine.money.bill import bill
+from cardmatch.engine.money.checks import check
 from cardmatch.engine.money.column import Column, column
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
+from cardmatch.engine.money.plan import ApiPlan
 from cardmatch.engine.money.price import TokenApiPrice
 from cardmatch.engine.money.provider import Provider
 from cardmatch.engine.money.question import CostQuestion
@@ -44,15 +46,17 @@ def cost(
 
     *predict* gives units per second for `throughput` of kind predicted. Raises Invalid with pointers into the request.
     """
-    _check(question)
+    check(question)
     market = Market(offers, providers, ownership, ownership_costs, priced_on, predict)
     settings, apis = _prepared(question, market)
-    api_prices = tuple((label, usd_per_unit(price, question.work)) for label, price in apis.items())
+    taxes = {option.label: option.charges.tax_share for option in question.options}
+    api_prices = tuple((label, usd_per_unit(price, question.work, taxes[label])) for label, price in apis.items())
     columns = {label: column(setting, question, market, api_prices) for label, setting in settings.items()}
+    plans = _plans(question, settings, apis)
     options = tuple(
         [
-            api_cost(option, question, api_plan(apis[option.label], question, _units(question, settings)))
-            if option.label in apis
+            api_cost(option, question, plan)
+            if isinstance(plan := plans[option.label], ApiPlan)
             else columns[option.label].cost
             for option in question.options
         ]
@@ -63,26 +67,11 @@ def cost(
         options=options,
         rank_by_hourly_rate=hourly,
         rank_by_cost=by_cost,
-        sweep=_swept(question, settings, apis),
-        assumptions=_assumptions(question, settings),
+        sweep=_swept(question, settings, plans),
+        assumptions=_assumptions(question, settings, columns),
         ask_next=_ask_next(question, columns),
-        notices=tuple(ranking.notices(options, hourly, by_cost)),
+        notices=(*ranking.notices(options, hourly, by_cost), *ranking.of_rates(question)),
     )
-
-
-def _check(question: CostQuestion) -> None:
-    """What no single field shows: labels told apart, and a service that says how busy it is."""
-    seen = set()
-    for index, option in enumerate(question.options):
-        if option.label in seen:
-            raise refusal(FaultCode.LABEL_TWICE, f"/options/{index}/label", name=option.label)
-        seen.add(option.label)
-    if isinstance(question.work, Service):
-        if (question.work.utilisation is None) == (question.work.units_per_month is None):
-            raise refusal(FaultCode.EXACTLY_ONE_OF, WORK, fields=["utilisation", "units_per_month"])
-        for field, stated in (("runs", question.runs != 1), ("failed_share", question.failed_share > 0)):
-            if stated:
-                raise refusal(FaultCode.ONLY_FOR_JOBS, f"/{field}", field=field)
 
 
 def _prepared(question: CostQuestion, market: Market) -> tuple[dict[str, Setting], dict[str, TokenApiPrice]]:
@@ -124,22 +113,30 @@ def _within_reach(options: tuple[OptionCost, ...]) -> None:
             raise refusal(FaultCode.COST_OUT_OF_REACH, f"/options/{index}")
 
 
-def _swept(question: CostQuestion, settings: dict[str, Setting], apis: dict[str, TokenApiPrice]) -> SweepFigures | None:
-    if question.sweep is None:
-        return None
-    plans: Plans = {
-        option.label: api_plan(apis[option.label], question, _units(question, settings))
+def _plans(question: CostQuestion, settings: dict[str, Setting], apis: dict[str, TokenApiPrice]) -> Plans:
+    """What each option's bill is made of, by label."""
+    return {
+        option.label: api_plan(apis[option.label], question, _units(question, settings), option.charges.tax_share)
         if option.label in apis
         else settings[option.label].plan
         for option in question.options
     }
+
+
+def _swept(question: CostQuestion, settings: dict[str, Setting], plans: Plans) -> SweepFigures | None:
+    if question.sweep is None:
+        return None
+    work = question.work
+    loaded_by_use = isinstance(work, Service) and work.units_per_month is None
     try:
-        return sweep(question.sweep, plans)
+        return sweep(question.sweep, plans, follow=next(iter(settings), None) if loaded_by_use else None)
     except Invalid as invalid:
         raise invalid.under("/sweep") from None
 
 
-def _assumptions(question: CostQuestion, settings: dict[str, Setting]) -> tuple[Assumption, ...]:
+def _assumptions(
+    question: CostQuestion, settings: dict[str, Setting], columns: dict[str, Column]
+) -> tuple[Assumption, ...]:
     """Defaults of the work, once, then of each option."""
     work: dict[str, Scalar] = {}
     if isinstance(question.work, Job) and question.work.utilisation is None:
@@ -152,7 +149,17 @@ def _assumptions(question: CostQuestion, settings: dict[str, Setting]) -> tuple[
                     work[pointer] = value
                 else:
                     own.append(Assumption(pointer=f"/options/{index}{pointer}", value=value))
-    return (*[Assumption(pointer=pointer, value=value) for pointer, value in work.items()], *own)
+    shared = work | _compared_by(columns)
+    return (*[Assumption(pointer=pointer, value=value) for pointer, value in shared.items()], *own)
+
+
+def _compared_by(columns: dict[str, Column]) -> dict[str, Scalar]:
+    """Defaults of the purchase that rented options are compared with, where all cards have the same."""
+    found: dict[str, set[Scalar]] = {}
+    for figures in columns.values():
+        for field, value in figures.bought:
+            found.setdefault(f"/purchase/{field}", set()).add(value)
+    return {pointer: values.pop() for pointer, values in found.items() if len(values) == 1}
 
 
 def _ask_next(question: CostQuestion, columns: dict[str, Column]) -> Question | None:

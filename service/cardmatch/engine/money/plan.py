@@ -64,3 +64,4 @@ class ApiPlan(msgspec.Struct, frozen=True, kw_only=True):
     usd_per_output_token: float
     runs: float = 1.0
     failed_share: float = 0.0
+    tax_share: float = 0.0

@@ -18,7 +18,7 @@ from cardmatch.engine.money.planning import Assumed, Known, Machines, plan_of
 from cardmatch.engine.money.price import CallerPrice, OfferPrice, PurchasePrice
 from cardmatch.engine.money.provider import Provider
 from cardmatch.engine.money.purchase import OwnedHour
-from cardmatch.engine.money.question import CostQuestion
+from cardmatch.engine.money.question import CostQuestion, SweepParameter
 from cardmatch.engine.money.quote import Quote, caller_quote, offer_quote
 from cardmatch.engine.money.rating import Predictor, Rating, rate
 from cardmatch.engine.money.work import Job
@@ -62,10 +62,12 @@ def set_up(question: CostQuestion, option: Option, price: HourlyPrice, market: M
     quote, terms, owned = _priced(option, price, question, market, assumed)
     card = _card(option, quote.offer)
     machines = _machines(option, quote)
+    if option.count is None:
+        assumed.append(("/count", machines.gpus))
     rating = rate(option, machines.gpus, question.work, market.predict)
     assumed.extend(rating.assumed)
     plan = plan_of(question, option, Known(quote, terms, machines, rating.used.throughput, owned), assumed)
-    egress_unknown = terms.egress is None and question.data.out_gb > 0 and owned is None
+    egress_unknown = terms.egress is None and moved(question, SweepParameter.OUT_GB) > 0 and owned is None
     return Setting(
         option=option,
         card=card,
@@ -148,13 +150,22 @@ def _machines(option: Option, quote: Quote) -> Machines:
 
 
 def _notices(question: CostQuestion, machines: Machines, terms: Terms, *, egress_unknown: bool) -> list[Notice]:
-    found, data = [], question.data
+    found = []
     if machines.unused:
         gpus = machines.gpus + machines.unused
         found.append(notice(NoticeCode.UNUSED_GPUS, Severity.INFO, unused=machines.unused, gpus=gpus))
     if egress_unknown:
-        price = EGRESS_WHERE_UNKNOWN
-        found.append(notice(NoticeCode.EGRESS_PRICE_UNKNOWN, Severity.CAUTION, data_gb=data.out_gb, per_gb_usd=price))
-    if data.stored_gb and terms.storage_usd_per_gb_month is None:
-        found.append(notice(NoticeCode.STORAGE_PRICE_UNKNOWN, Severity.CAUTION, data_gb=data.stored_gb))
+        price, out = EGRESS_WHERE_UNKNOWN, moved(question, SweepParameter.OUT_GB)
+        found.append(notice(NoticeCode.EGRESS_PRICE_UNKNOWN, Severity.CAUTION, data_gb=out, per_gb_usd=price))
+    stored = moved(question, SweepParameter.STORED_GB)
+    if stored and terms.storage_usd_per_gb_month is None:
+        found.append(notice(NoticeCode.STORAGE_PRICE_UNKNOWN, Severity.CAUTION, data_gb=stored))
     return found
+
+
+def moved(question: CostQuestion, parameter: SweepParameter) -> float:
+    """GB out or stored, of the work or at the most of a sweep over them."""
+    asked = question.data.out_gb if parameter is SweepParameter.OUT_GB else question.data.stored_gb
+    if question.sweep is None or question.sweep.parameter is not parameter:
+        return asked
+    return max(asked, *question.sweep.values)

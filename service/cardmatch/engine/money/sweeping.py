@@ -29,24 +29,37 @@ _BOUNDS = {
 _OF_API = {SweepParameter.UNITS, SweepParameter.RUNS, SweepParameter.FAILED_SHARE}
 
 
-def sweep(asked: Sweep, plans: Plans) -> SweepFigures:
-    """Totals and unit costs at every value. Raises Invalid: a value out of bounds, or a label that is no option's."""
+def sweep(asked: Sweep, plans: Plans, *, follow: str | None = None) -> SweepFigures:
+    """Totals and unit costs at every value; token APIs do what the option labelled *follow* gets done, if any.
+
+    Raises Invalid: a value out of bounds, a label that is no option's, or a parameter that moves nothing.
+    """
     low, high = _BOUNDS[asked.parameter]
     for position, value in enumerate(asked.values):
         if not low <= value <= high:
             where, bounds = f"/values/{position}", {"minimum": low, "maximum": high}
             raise refusal(FaultCode.SWEEP_OUT_OF_BOUNDS, where, field=asked.parameter.value, **bounds)
+        if asked.parameter is SweepParameter.RUNS and value != int(value):
+            raise refusal(FaultCode.NOT_A_MULTIPLE, f"/values/{position}", multiple=1)
     if asked.label is not None and asked.label not in plans:
         raise refusal(FaultCode.WRONG_VALUE, "/label", value=asked.label, known=list(plans))
-    points = [_point(asked, position, value, plans) for position, value in enumerate(asked.values)]
+    varied = [plan for label, plan in plans.items() if asked.label in {None, label}]
+    if all(_with(plan, asked.parameter, asked.values[0]) is plan for plan in varied):
+        raise refusal(FaultCode.SWEEP_WITHOUT_EFFECT, "/parameter", field=asked.parameter.value)
+    points = [_point(asked, position, value, plans, follow) for position, value in enumerate(asked.values)]
     return SweepFigures(parameter=asked.parameter, points=tuple(points))
 
 
-def _point(asked: Sweep, position: int, value: float, plans: Plans) -> SweepPoint:
+def _point(asked: Sweep, position: int, value: float, plans: Plans, follow: str | None) -> SweepPoint:
     totals, each = {}, {}
-    for label, plan in plans.items():
-        varied = asked.label is None or asked.label == label
-        total, units = _total(_with(plan, asked.parameter, value) if varied else plan)
+    moved = {
+        label: _with(plan, asked.parameter, value) if asked.label in {None, label} else plan
+        for label, plan in plans.items()
+    }
+    load = _total(moved[follow])[1] if follow is not None else None
+    for label, plan in moved.items():
+        done = _with(plan, SweepParameter.UNITS, load) if isinstance(plan, ApiPlan) and load is not None else plan
+        total, units = _total(done)
         if total > MOST_DOLLARS:
             raise refusal(FaultCode.COST_OUT_OF_REACH, f"/values/{position}")
         totals[label], each[label] = dollars(total), total / units

@@ -14,6 +14,7 @@ from cardmatch.engine.money.work import WORK, Job, Work
 from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import FaultCode, refusal
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
 _MILLION = 1_000_000.0
 
@@ -29,14 +30,14 @@ def requests_per_unit(work: Work) -> float:
     return 1 / per_request
 
 
-def usd_per_unit(price: TokenApiPrice, work: Work) -> float:
-    """What one unit of *work* costs there."""
+def usd_per_unit(price: TokenApiPrice, work: Work, tax_share: float = 0.0) -> float:
+    """What one unit of *work* costs there, tax included."""
     asked = (work.prompt_tokens or 0) * price.usd_per_million_input
     answered = (work.output_tokens or 0) * price.usd_per_million_output
-    return requests_per_unit(work) * (asked + answered) / _MILLION
+    return requests_per_unit(work) * (asked + answered) / _MILLION * (1 + tax_share)
 
 
-def api_plan(price: TokenApiPrice, question: CostQuestion, units_per_month: float) -> ApiPlan:
+def api_plan(price: TokenApiPrice, question: CostQuestion, units_per_month: float, tax_share: float = 0.0) -> ApiPlan:
     """The plan of a job's run, or of *units_per_month* of a service."""
     work = question.work
     units = work.units if isinstance(work, Job) else units_per_month
@@ -49,6 +50,7 @@ def api_plan(price: TokenApiPrice, question: CostQuestion, units_per_month: floa
         usd_per_output_token=price.usd_per_million_output / _MILLION,
         runs=float(question.runs),
         failed_share=question.failed_share,
+        tax_share=tax_share,
     )
 
 
@@ -84,5 +86,13 @@ def api_cost(option: Option, question: CostQuestion, plan: ApiPlan) -> OptionCos
         prepaid=None,
         owned=None,
         break_even=BreakEven(),
-        notices=(),
+        notices=_notices(question),
     )
+
+
+def _notices(question: CostQuestion) -> tuple[Notice, ...]:
+    """That nobody knows how long an API takes, where time counts."""
+    work = question.work
+    if question.time_value_usd_per_hour or (isinstance(work, Job) and work.deadline_hours is not None):
+        return (notice(NoticeCode.API_TIME_UNKNOWN, Severity.CAUTION),)
+    return ()

@@ -70,6 +70,13 @@ class NoticeCode(StrEnum):
     SERVICE_NEAR_CAPACITY = "service_near_capacity"  # busy_percent, limit_percent
     OWNED_AND_ALWAYS_BUSY = "owned_and_always_busy"  # no param
     BUY_NOT_COMPARED = "buy_not_compared"  # no param: no purchase price is known
+    BOUGHT_WHOLE = "bought_whole"  # gpus of the machine, capex_usd, count of GPUs that the option rents
+    SPOT_NOT_COMPARED = "spot_not_compared"  # no param: no spot price is known
+    SETUP_PAID_ONCE = "setup_paid_once"  # setup_usd, counted in this month
+    API_TIME_UNKNOWN = "api_time_unknown"  # no param
+    CHEAPEST_TOO_LATE = "cheapest_too_late"  # label, other: the cheapest that ends in time
+    NONE_IN_TIME = "none_in_time"  # no param
+    CURRENCY_RATES_DIFFER = "currency_rates_differ"  # currency
     LEAD_TIME = "lead_time"  # weeks
     SPOT_THRASHES = "spot_thrashes"  # lost_percent, of the time worked
     DEADLINE_MISSED = "deadline_missed"  # wall_hours, deadline_hours
