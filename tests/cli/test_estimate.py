@@ -117,3 +117,18 @@ def test_a_training_table_shows_the_largest_micro_batch(capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     assert "micro-batch" in printed
     assert "1× rtx-4090: With QLoRA" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ([LLAMA, "--card", "rtx-4090"], "split_bytes / tensor"),
+        ([LLAMA, "--train", "qlora", "--card", "t4"], "bytes_each * vocabulary_size * tokens"),
+        (["sdxl", "--card", "rtx-4090"], "elements * bytes_each"),
+        (["bge-m3", "--encode", "embedding", "--card", "rtx-4090"], "batch * tokens"),
+    ],
+)
+def test_figures_are_explained(arguments: list[str], rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --explain each figure comes with its rule, the formula and its numbers, whatever the workload."""
+    assert main(["estimate", *arguments, "--explain"]) == 0
+    assert rule in capsys.readouterr().out

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
-import sys
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-import msgspec
-
 from cardmatch.answers.cost import Cost, CostRequest, cost
+from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
 from cardmatch.cli.options import GRAMMAR, option
-from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
+from cardmatch.cli.output import BAD_INPUT, add_output, given, page, request_in, show
 from cardmatch.engine.money.answer import HoursOfWork
 from cardmatch.engine.speed.throughput import WorkUnit
-from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.cost_summary import each_in_words
 from cardmatch.text.language import Language
 from cardmatch.text.numerals import Numerals, numerals
-from cardmatch.text.sentences import word
 
 _COLUMNS = ("option", "usd_per_hour", "billed_hours", "total", "low", "high", "each")
-_STDIN = "-"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,43 +39,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stored-gb", type=shorthand.quantity, metavar="GB", help="data kept")
     parser.add_argument("--compare-buying", action="store_true", help="say where buying the card breaks even")
     parser.add_argument("--priced-on", metavar="DATE", help="day of the prices (default: today in UTC)")
-    parser.add_argument("--language", type=Language, choices=list(Language), help="en, es or zh (default: from LANG)")
-    parser.add_argument("--json", action="store_true", help="print the answer of the API")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the comparison. 0: answered; 2: bad input."""
-    language = language_of(arguments.language)
-    try:
-        request = msgspec.convert(_body(arguments), CostRequest)
-        answer = cost(bundled(), request, language, dt.datetime.now(dt.UTC).date())
-    except Invalid as invalid:
-        return print_faults(invalid, language)
-    except (msgspec.ValidationError, msgspec.DecodeError, OSError) as error:
-        print(f"cardmatch: {error}", file=sys.stderr)
-        return BAD_INPUT
-    if arguments.json:
-        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
-    else:
-        print(_in_words(answer, request, language))
-    return 0
+    return BAD_INPUT if show(arguments, _request, partial(cost, bundled()), _in_words) is None else 0
+
+
+def _request(arguments: argparse.Namespace) -> CostRequest:
+    return fitted(_body(arguments), CostRequest)
 
 
 def _body(arguments: argparse.Namespace) -> dict[str, Any]:
-    body: dict[str, Any] = {}
-    if arguments.request is not None:
-        raw = sys.stdin.buffer.read() if arguments.request == _STDIN else Path(arguments.request).read_bytes()
-        body = msgspec.json.decode(raw, type=dict[str, Any])
+    body = request_in(arguments.request)
     if arguments.option:
         body["options"] = [*body.get("options", []), *arguments.option]
     if "work" not in body:
         body["work"] = _work(arguments)
-    data = _given(in_gb=arguments.in_gb, out_gb=arguments.out_gb, stored_gb=arguments.stored_gb)
+    data = given(in_gb=arguments.in_gb, out_gb=arguments.out_gb, stored_gb=arguments.stored_gb)
     if data:
         body["data"] = data
     if arguments.compare_buying:
         body.setdefault("purchase", {})
-    return body | _given(
+    return body | given(
         runs=arguments.runs,
         failed_share=arguments.failed_share,
         priced_on=arguments.priced_on,
@@ -89,15 +70,11 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _work(arguments: argparse.Namespace) -> dict[str, Any]:
-    lengths = _given(prompt_tokens=arguments.prompt_tokens, output_tokens=arguments.output_tokens)
-    load = _given(utilisation=arguments.busy, units_per_month=arguments.units_per_month)
+    lengths = given(prompt_tokens=arguments.prompt_tokens, output_tokens=arguments.output_tokens)
+    load = given(utilisation=arguments.busy, units_per_month=arguments.units_per_month)
     if load:
         return {"kind": "service", "unit": arguments.unit.value, **load, **lengths}
-    return {"kind": "job", "unit": arguments.unit.value, **_given(units=arguments.units), **lengths}
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+    return {"kind": "job", "unit": arguments.unit.value, **given(units=arguments.units), **lengths}
 
 
 def _in_words(answer: Cost, request: CostRequest, language: Language) -> str:
@@ -115,11 +92,10 @@ def _in_words(answer: Cost, request: CostRequest, language: Language) -> str:
         )
         for label in answer.rank_by_cost
     ]
-    heads = [word("column", column, language) for column in _COLUMNS]
     notices = [f"{option.label}: {notice.message}" for option in answer.options for notice in option.notices] + [
         notice.message for notice in answer.notices
     ]
-    return "\n".join([answer.summary, "", table(heads, rows, word("column", "usd", language)), *notices])
+    return page(answer.summary, _COLUMNS, rows, "usd", notices, language)
 
 
 def _money(numbers: Numerals, usd: float | None) -> str:

@@ -8,14 +8,14 @@ from typing import Any
 
 from cardmatch.answers.diffusion import DiffusionAnswer
 from cardmatch.cli import shorthand
-from cardmatch.cli.output import table
+from cardmatch.cli.estimated import estimated
 from cardmatch.engine.memory.diffusion.answer import DiffusionPlacement
 from cardmatch.engine.models.diffusion.component import Medium
 from cardmatch.text.language import Language
-from cardmatch.text.numerals import Numerals, numerals
+from cardmatch.text.numerals import Numerals
 from cardmatch.text.sentences import word
 
-_COLUMNS = ("cards", "verdict", "peaks_in", "weights", "activations", "overhead", "budget", "max_batch", "max_size")
+_COLUMNS = ("peaks_in", "weights", "activations", "overhead", "budget", "max_batch", "max_size")
 _SIDES = re.compile(r"(\d{1,5})\s*[x×X]\s*(\d{1,5})", re.ASCII)
 
 
@@ -64,35 +64,20 @@ def workload(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def in_words(answer: DiffusionAnswer, language: Language) -> str:
     """The summary, a table of the placements, and the ways to fit."""
-    numbers, video = numerals(language), answer.model.medium is Medium.VIDEO
-    heads = [word("column", column, language) for column in (*_COLUMNS, *(("max_frames",) if video else ()))]
-    rows = [_row(placement, numbers, language, video=video) for placement in answer.placements]
-    ways = [f"  {_label(placement)}: {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
-    notices = [notice.message for notice in answer.notices]
-    return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])
+    columns = _COLUMNS if answer.model.medium is Medium.IMAGE else (*_COLUMNS, "max_frames")
+    return estimated(answer, answer.placements, columns, _figures, language)
 
 
-def _row(placement: DiffusionPlacement, numbers: Numerals, language: Language, *, video: bool) -> tuple[str, ...]:
+def _figures(placement: DiffusionPlacement, numbers: Numerals, language: Language) -> tuple[str, ...]:
     on, most = placement.per_gpu, placement.largest
-    figures = (
-        on.weights_bytes + on.gradients_bytes,
-        on.activations_bytes,
-        on.overhead_bytes,
-        placement.budget_bytes,
-    )
+    sizes = (on.weights_bytes + on.gradients_bytes, on.activations_bytes, on.overhead_bytes, placement.budget_bytes)
     return (
-        _label(placement),
-        word("verdict", placement.verdict, language),
         word("phase", placement.bound_by, language),
-        *(numbers.gib(size) for size in figures),
+        *(numbers.gib(size) for size in sizes),
         numbers.integer(most.batch),
         f"{most.width_pixels}×{most.height_pixels}",
-        *((numbers.integer(most.frames or 0),) if video else ()),
+        *(() if most.frames is None else (numbers.integer(most.frames),)),
     )
-
-
-def _label(placement: DiffusionPlacement) -> str:
-    return f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}"
 
 
 def sides(text: str) -> tuple[int, int]:

@@ -7,15 +7,14 @@ from typing import Any
 
 from cardmatch.answers.encode import EncodeAnswer
 from cardmatch.cli import shorthand
-from cardmatch.cli.output import table
+from cardmatch.cli.estimated import estimated
 from cardmatch.engine.memory.encode.answer import EncodePlacement
 from cardmatch.engine.memory.encode.workload import EncodeTask
 from cardmatch.text.language import Language
-from cardmatch.text.numerals import numerals
-from cardmatch.text.sentences import word
+from cardmatch.text.numerals import Numerals
 
 _COLUMNS = (
-    "cards", "verdict", "weights", "kv_cache", "activations", "overhead", "budget", "max_batch", "max_sequence_tokens",
+    "weights", "kv_cache", "activations", "overhead", "budget", "max_batch", "max_sequence_tokens",
 )  # fmt: skip
 
 
@@ -46,27 +45,11 @@ def workload(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def in_words(answer: EncodeAnswer, language: Language) -> str:
     """The summary, a table of the placements, and the ways to fit."""
-    numbers = numerals(language)
-    rows = [
-        (
-            _label(placement),
-            word("verdict", placement.verdict, language),
-            *(numbers.gib(size) for size in _sizes(placement)),
-            numbers.integer(placement.max_batch),
-            numbers.integer(placement.max_sequence_tokens),
-        )
-        for placement in answer.placements
-    ]
-    heads = [word("column", column, language) for column in _COLUMNS]
-    ways = [f"  {_label(placement)}: {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
-    notices = [notice.message for notice in answer.notices]
-    return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])
+    return estimated(answer, answer.placements, _COLUMNS, _figures, language)
 
 
-def _sizes(placement: EncodePlacement) -> tuple[int, ...]:
+def _figures(placement: EncodePlacement, numbers: Numerals, _: Language) -> tuple[str, ...]:
     on = placement.per_gpu
-    return on.weights_bytes, on.kv_cache_bytes, on.activations_bytes, on.overhead_bytes, placement.budget_bytes
-
-
-def _label(placement: EncodePlacement) -> str:
-    return f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}"
+    sizes = (on.weights_bytes, on.kv_cache_bytes, on.activations_bytes, on.overhead_bytes, placement.budget_bytes)
+    most = (placement.max_batch, placement.max_sequence_tokens)
+    return (*(numbers.gib(size) for size in sizes), *(numbers.integer(number) for number in most))

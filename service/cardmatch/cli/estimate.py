@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,16 @@ from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.pipelines import named_pipeline
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import diffusion, encode, shorthand, training
-from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
+from cardmatch.cli.estimated import estimated
+from cardmatch.cli.output import BAD_INPUT, add_output, show
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.inference import DEFAULT_ENGINE
 from cardmatch.engine.memory.verdict import Verdict
-from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
-from cardmatch.text.numerals import numerals
-from cardmatch.text.sentences import word
+from cardmatch.text.numerals import Numerals
 
 DOES_NOT_FIT = 1
-_COLUMNS = ("cards", "verdict", "weights", "kv_cache", "engine", "budget", "max_context_tokens", "max_concurrency")
+_COLUMNS = ("weights", "kv_cache", "engine", "budget", "max_context_tokens", "max_concurrency")
 _GOOD = frozenset({Verdict.FITS, Verdict.COMFORTABLE})
 
 
@@ -58,30 +56,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     training.add_arguments(parser)
     diffusion.add_arguments(parser)
     encode.add_arguments(parser)
-    parser.add_argument("--language", type=Language, choices=list(Language), help="en, es or zh (default: from LANG)")
-    parser.add_argument("--json", action="store_true", help="print the answer of the API")
+    parser.add_argument("--explain", action="store_true", help="say how each figure came about")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the estimate. 0: every card named is good (with none named, one is enough); 1: not so; 2: bad input."""
-    language = language_of(arguments.language)
-    try:
-        request = fitted(_body(arguments), EstimateRequest)
-        answer = estimate_vram(bundled(), request, language, dt.datetime.now(dt.UTC).date())
-    except Invalid as invalid:
-        return print_faults(invalid, language)
-    except (OSError, msgspec.DecodeError) as error:
-        print(f"cardmatch: {error}", file=sys.stderr)
+    answer = show(arguments, _request, partial(estimate_vram, bundled()), _told)
+    if answer is None:
         return BAD_INPUT
-    if arguments.json:
-        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
-    else:
-        print(_told(answer, language))
     good = [placement.verdict in _GOOD | arguments.accept for placement in answer.placements]
     return 0 if (all(good) if arguments.card else any(good)) else DOES_NOT_FIT
 
 
-def _told(answer: AnyEstimate, language: Language) -> str:
+def _request(arguments: argparse.Namespace) -> EstimateRequest:
+    return fitted(_body(arguments), EstimateRequest)
+
+
+def _told(answer: AnyEstimate, _: EstimateRequest, language: Language) -> str:
     if isinstance(answer, Estimate):
         return _in_words(answer, language)
     if isinstance(answer, DiffusionAnswer):
@@ -129,6 +121,8 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
         "model": _model(arguments.model),
         "workload": {name: value for name, value in workload.items() if value is not None},
     }
+    if arguments.explain:
+        body["explain"] = True
     if arguments.card:
         body["cards"] = [
             {"card": card.card, "count": card.number, **({"mig": card.mig} if card.mig else {})}
@@ -146,25 +140,16 @@ def _model(text: str) -> str | dict[str, Any]:
 
 
 def _in_words(answer: Estimate, language: Language) -> str:
-    numbers = numerals(language)
-    rows = [
-        (
-            _label(placement),
-            word("verdict", placement.verdict, language),
-            numbers.gib(placement.per_gpu.weights_bytes),
-            numbers.gib(placement.per_gpu.kv_cache_bytes + placement.per_gpu.recurrent_state_bytes),
-            numbers.gib(placement.per_gpu.activations_bytes + placement.per_gpu.overhead_bytes),
-            numbers.gib(placement.budget_bytes),
-            numbers.integer(placement.max_context_tokens),
-            numbers.integer(placement.max_concurrency),
-        )
-        for placement in answer.placements
-    ]
-    heads = [word("column", column, language) for column in _COLUMNS]
-    ways = [f"  {_label(placement)}: {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
-    notices = [notice.message for notice in answer.notices]
-    return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])
+    return estimated(answer, answer.placements, _COLUMNS, _figures, language)
 
 
-def _label(placement: PlacementEstimate) -> str:
-    return f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}"
+def _figures(placement: PlacementEstimate, numbers: Numerals, _: Language) -> tuple[str, ...]:
+    on = placement.per_gpu
+    sizes = (
+        on.weights_bytes,
+        on.kv_cache_bytes + on.recurrent_state_bytes,
+        on.activations_bytes + on.overhead_bytes,
+        placement.budget_bytes,
+    )
+    most = (placement.max_context_tokens, placement.max_concurrency)
+    return (*(numbers.gib(size) for size in sizes), *(numbers.integer(number) for number in most))

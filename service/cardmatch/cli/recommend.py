@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
-import sys
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-import msgspec
-
+from cardmatch.answers.misfit import fitted
 from cardmatch.answers.recommend import Recommendation, RecommendRequest, recommendation
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
-from cardmatch.cli.output import BAD_INPUT, language_of, print_faults, table
+from cardmatch.cli.output import BAD_INPUT, add_output, given, page, request_in, show
 from cardmatch.engine.advice.question import JobName, Objective, Profile, Scenario
-from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
 from cardmatch.text.numerals import numerals
 from cardmatch.text.sentences import word
 
 _COLUMNS = ("option", "weights", "verdict", "usd_per_hour", "total")
-_STDIN = "-"
 NOTHING_QUALIFIES = 1
 
 
@@ -45,33 +40,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", choices=[each.value for each in Scenario], help="situation; fills in the rest")
     parser.add_argument("--limit", type=int, metavar="N", help="most options to show")
     parser.add_argument("--priced-on", metavar="DATE", help="day of the prices (default: today in UTC)")
-    parser.add_argument("--language", type=Language, choices=list(Language), help="en, es or zh (default: from LANG)")
-    parser.add_argument("--json", action="store_true", help="print the answer of the API")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the options. 0: there are some; 1: nothing qualifies; 2: bad input."""
-    language = language_of(arguments.language)
-    try:
-        request = msgspec.convert(_body(arguments), RecommendRequest)
-        answer = recommendation(bundled(), request, language, dt.datetime.now(dt.UTC).date())
-    except Invalid as invalid:
-        return print_faults(invalid, language)
-    except (msgspec.ValidationError, msgspec.DecodeError, OSError) as error:
-        print(f"cardmatch: {error}", file=sys.stderr)
+    answer = show(arguments, _request, partial(recommendation, bundled()), _in_words)
+    if answer is None:
         return BAD_INPUT
-    if arguments.json:
-        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
-    else:
-        print(_in_words(answer, language))
     return 0 if answer.options else NOTHING_QUALIFIES
 
 
+def _request(arguments: argparse.Namespace) -> RecommendRequest:
+    return fitted(_body(arguments), RecommendRequest)
+
+
 def _body(arguments: argparse.Namespace) -> dict[str, Any]:
-    body: dict[str, Any] = {}
-    if arguments.request is not None:
-        raw = sys.stdin.buffer.read() if arguments.request == _STDIN else Path(arguments.request).read_bytes()
-        body = msgspec.json.decode(raw, type=dict[str, Any])
+    body = request_in(arguments.request)
     load = _given(
         arguments,
         "prompt_tokens",
@@ -96,10 +81,10 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    return given(**{name: getattr(arguments, name) for name in names})
 
 
-def _in_words(answer: Recommendation, language: Language) -> str:
+def _in_words(answer: Recommendation, _: RecommendRequest, language: Language) -> str:
     numbers = numerals(language)
     rows = [
         (
@@ -111,10 +96,8 @@ def _in_words(answer: Recommendation, language: Language) -> str:
         )
         for option in answer.options
     ]
-    heads = [word("column", column, language) for column in _COLUMNS]
     notices = [each.message for option in answer.options[:1] for each in option.cautions]
     notices += [each.message for each in (*answer.notices, *answer.advice)]
     if answer.nearest is not None:
         notices.append(answer.nearest.reason.message)
-    shown = [table(heads, rows, word("column", "usd", language))] if rows else []
-    return "\n".join([answer.summary, "", *shown, *notices])
+    return page(answer.summary, _COLUMNS, rows, "usd", notices, language)

@@ -7,17 +7,16 @@ from typing import Any
 
 from cardmatch.answers.training import TrainingAnswer
 from cardmatch.cli import shorthand
-from cardmatch.cli.output import table
+from cardmatch.cli.estimated import estimated
 from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.memory.training.frameworks import Framework
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
 from cardmatch.engine.memory.training.workload import Checkpointing, Method, Sharding
 from cardmatch.text.language import Language
-from cardmatch.text.numerals import numerals
-from cardmatch.text.sentences import word
+from cardmatch.text.numerals import Numerals
 
 _COLUMNS = (
-    "cards", "verdict", "weights", "gradients", "optimizer", "activations", "overhead", "budget", "max_micro_batch",
+    "weights", "gradients", "optimizer", "activations", "overhead", "budget", "max_micro_batch",
     "max_sequence_tokens",
 )  # fmt: skip
 
@@ -76,26 +75,12 @@ def workload(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def in_words(answer: TrainingAnswer, language: Language) -> str:
     """The summary, a table of the placements, and the ways to fit."""
-    numbers = numerals(language)
-    rows = [
-        (
-            _label(placement),
-            word("verdict", placement.verdict, language),
-            *(numbers.gib(size) for size in _sizes(placement)),
-            numbers.integer(placement.max_micro_batch),
-            numbers.integer(placement.max_sequence_tokens),
-        )
-        for placement in answer.placements
-    ]
-    heads = [word("column", column, language) for column in _COLUMNS]
-    ways = [f"  {_label(placement)}: {way.message}" for placement in answer.placements for way in placement.ways_to_fit]
-    notices = [notice.message for notice in answer.notices]
-    return "\n".join([answer.summary, "", table(heads, rows, word("column", "unit", language)), *ways, *notices])
+    return estimated(answer, answer.placements, _COLUMNS, _figures, language)
 
 
-def _sizes(placement: TrainingPlacement) -> tuple[int, ...]:
+def _figures(placement: TrainingPlacement, numbers: Numerals, _: Language) -> tuple[str, ...]:
     on = placement.per_gpu
-    return (
+    sizes = (
         on.weights_bytes,
         on.gradients_bytes,
         on.optimizer_bytes,
@@ -103,10 +88,8 @@ def _sizes(placement: TrainingPlacement) -> tuple[int, ...]:
         on.overhead_bytes,
         placement.budget_bytes,
     )
-
-
-def _label(placement: TrainingPlacement) -> str:
-    return f"{placement.count}× {placement.card or '–'}{' ' + placement.mig if placement.mig else ''}"
+    most = (placement.max_micro_batch, placement.max_sequence_tokens)
+    return (*(numbers.gib(size) for size in sizes), *(numbers.integer(number) for number in most))
 
 
 def _names(text: str) -> list[str]:
