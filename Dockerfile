@@ -13,6 +13,7 @@ RUN python -m venv /build \
     && pip --python /venv/bin/python install --require-hashes -r requirements/runtime.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY service service
+COPY docs docs
 COPY tools/sbom.py tools/sbom.py
 RUN /build/bin/python -m hatchling build -t wheel -d /dist \
     && pip --python /venv/bin/python install --no-index --no-deps /dist/*.whl \

@@ -44,9 +44,9 @@ release: ## Keep the document and the examples of this version under openapi/rel
 	@$(BOOTSTRAP) runtime
 	@exec $(BIN)/python tools/release.py
 
-bench: ## Measure engine, server, memory and start-up against their marks, in one run
+bench: ## Measure engine, server, memory and start-up against their marks, in one run (ARGS=--write-docs: docs/scaling.md)
 	@$(BOOTSTRAP) runtime
-	@exec $(BIN)/python -m tools.bench
+	@exec $(BIN)/python -m tools.bench $(ARGS)
 
 soak: ## Load, ill treatment and thousands of drawn requests (MINUTES=10 of mixed traffic)
 	@$(BOOTSTRAP) dev

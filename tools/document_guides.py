@@ -1,4 +1,4 @@
-"""Fill docs/guides-versus-figures.md in anew: after each request of the page, what it is answered now."""
+"""Fill in the pages of docs/ that ask: after each request of such a page, what it is answered now."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from typing import Any
 
 import msgspec
 
+from cardmatch.answers.cost import CostRequest, cost
 from cardmatch.answers.estimate import EstimateRequest, estimate_vram
 from cardmatch.answers.recommend import RecommendRequest, recommendation
 from cardmatch.catalogue.world import bundled
 from cardmatch.text.language import Language
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "guides-versus-figures.md"
+_DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = _DOCS / "guides-versus-figures.md"
+PAGES = (PAGE, _DOCS / "quick-start.md")
 BLOCK = re.compile(r"(`POST (/[a-z-]+)`\n\n```json\n(.*?)\n```\n\n)((?:>[^\n]*\n)+)", re.DOTALL)
 _ANSWERS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "/estimate-vram": (EstimateRequest, estimate_vram),
     "/recommend": (RecommendRequest, recommendation),
+    "/cost": (CostRequest, cost),
 }
 _WIDTH = 116
 
@@ -41,4 +45,5 @@ def answered(path: str, body: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

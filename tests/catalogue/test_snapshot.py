@@ -1,12 +1,16 @@
 """Snapshots: canonical bytes, named by their hash, refused whole when anything is off."""
 
+import hashlib
+import json
 import time
+from typing import Annotated, Any
 
 import msgspec
 import pytest
+from msgspec import Meta
 
 from cardmatch.catalogue.bundle import bundled_snapshot
-from cardmatch.catalogue.snapshot import SCHEMA, SnapshotError, decode, encode, version_of
+from cardmatch.catalogue.snapshot import _SECTIONS, SCHEMA, SnapshotError, decode, encode, version_of
 from cardmatch.catalogue.world import build, bundled, load
 
 RAW = encode(bundled_snapshot())
@@ -53,6 +57,41 @@ def test_what_is_not_a_snapshot_is_refused(raw: bytes) -> None:
     """Garbage, truncation, other schemas and rows out of bounds all raise the one error that publishers catch."""
     with pytest.raises(SnapshotError):
         decode(raw)
+
+
+# Of each number of the schema that was ever released, the shape of its rows. Entries stay; a new number adds one.
+SHAPES = {1: "4440664c4ca07233"}
+
+
+def _shape() -> str:
+    """The digest of everything that decides which rows are taken: fields, types and bounds, not words about them."""
+    rows, parts = msgspec.json.schema_components(_SECTIONS.values())
+    plain = _without_words([dict(zip(_SECTIONS, rows, strict=True)), parts])
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_words(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_words(each) for each in node]
+    if isinstance(node, dict):
+        words = {"description", "title", "examples"}
+        kept = {key: each for key, each in node.items() if not (key in words and not isinstance(each, dict))}
+        return {key: _without_words(each) for key, each in kept.items()}
+    return float(node) if isinstance(node, int | float) and not isinstance(node, bool) else node
+
+
+def test_another_shape_of_rows_has_another_number() -> None:
+    """Processes of two releases share one Redis: rows that one of them would refuse must not bear a number it knows."""
+    assert SHAPES[SCHEMA] == _shape(), "the rows have changed: raise snapshot.SCHEMA and add its shape to SHAPES"
+    assert max(SHAPES) == SCHEMA
+    assert len(set(SHAPES.values())) == len(SHAPES)
+
+
+def test_the_shape_follows_every_change_of_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more bound on one field is enough."""
+    before = _shape()
+    monkeypatch.setitem(_SECTIONS, "unlisted_cards", Annotated[str, Meta(max_length=121)])
+    assert _shape() != before
 
 
 def test_the_published_bytes_give_the_bundled_world() -> None:

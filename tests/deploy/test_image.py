@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,8 @@ def test_the_command_of_the_image_serves(installed: Path, lines: list[str], tmp_
         _until_healthy(_health(lines, installed), environ, process, tmp_path / "log")
         answer = _ask(port, {"model": "llama 3.1 8b", "cards": ["rtx-4090"]})
         assert answer["need"]["weights_bytes"] == 16_060_522_496  # 8,030,261,248 parameters of two bytes
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs/quick-start", timeout=10) as page:  # noqa: S310
+            assert b"<h1 id=" in page.read(), "the wheel lacks the pages of docs/"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert subprocess.run(_health(lines, installed), env=environ, check=False, capture_output=True).returncode != 0

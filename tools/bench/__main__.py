@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from tools import document_bench
 from tools.bench import startup
 from tools.bench.questions import COST, ESTIMATE, RECOMMEND, SWEEP, TRAINING, Question
 from tools.bench.server import Server, drive, serving
@@ -94,7 +95,7 @@ def calls(question: Question) -> list[Row]:
 
 
 def main() -> int:
-    """Print every row; keep them in build/bench.json."""
+    """Print every row; keep them in build/bench.json and, with --write-docs, in docs/scaling.md."""
     rows = [
         *requests(ESTIMATE),
         *calls(TRAINING),
@@ -108,6 +109,8 @@ def main() -> int:
     target = Path("build/bench.json")
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps([msgspec.to_builtins(row) for row in rows], indent=2) + "\n")
+    if "--write-docs" in sys.argv:
+        document_bench.write()
     return 0 if all(row.held for row in rows) else 1
 
 

@@ -13,7 +13,7 @@ from cardmatch.http.problems import Refused
 from cardmatch.keys import Keyring
 from cardmatch.text.problem import ProblemType
 
-_OPEN = frozenset({"/livez", "/readyz", "/docs", "/openapi.json"})
+_OPEN = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json"})
 _OPEN_FOLDER = "/docs/"
 _UNLIMITED = frozenset({"/metrics"})
 OWNER = "cardmatch.owner"

@@ -1,9 +1,11 @@
-"""Fixed pages: the interactive documentation with its assets, and one page for each kind of problem. All offline."""
+"""Fixed pages: documentation, the document to try out with its assets, one page for each kind of problem; offline."""
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import gzip
-from html import escape
+from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
@@ -14,10 +16,11 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
 from cardmatch import __version__
-from cardmatch.http.problems import STATUS, TYPE_PREFIX
-from cardmatch.text.language import Language
-from cardmatch.text.problem import ProblemType
-from cardmatch.text.sentences import forms_of, sentences
+from cardmatch.http.documentation import endpoints, shelf
+from cardmatch.http.documentation.frame import asset as asset_url
+from cardmatch.http.documentation.frame import framed
+from cardmatch.http.documentation.markdown import rendered
+from cardmatch.http.documentation.problems import PROBLEM_PAGES
 
 ASSETS = {
     "swagger-ui-bundle.js": "text/javascript",
@@ -25,25 +28,33 @@ ASSETS = {
     "start.js": "text/javascript",
     "page.css": "text/css",
 }
-# Swagger UI sets style attributes and draws its icons from data URIs; nothing may come from another host.
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "cache-control": "no-cache",
-}
 _FOREVER = {"cache-control": "public, max-age=31536000, immutable", "vary": "accept-encoding"}
-_HTML = "text/html"
 _METHODS = [HttpMethod.GET, HttpMethod.HEAD]
+_START = {
+    "name": "cardmatch",
+    "release": __version__,
+    "docs": "/docs",
+    "openapi": "/openapi.json",
+    "questions": ["/estimate-vram", "/recommend", "/cost"],
+}
 
 
-@route("/docs", http_method=_METHODS)
-async def documentation() -> Response[str]:
+@route("/", http_method=_METHODS)
+async def start(request: Request[Any, Any, Any]) -> Response[Any]:
+    """Where everything is, for programs; people with a browser are led to the documentation."""
+    if "text/html" in request.headers.get("accept", ""):
+        return Response("", status_code=303, headers={"location": "/docs", "vary": "accept"}, media_type="text/html")
+    return Response(_START, headers={"vary": "accept"})
+
+
+@route("/docs/try", http_method=_METHODS)
+async def trying() -> Response[str]:
     """Swagger UI over /openapi.json."""
-    body = f"""<p><a href="{TYPE_PREFIX.rstrip("/")}">Problems</a> · <a href="/openapi.json">openapi.json</a></p>
+    body = f"""<p><a href="/openapi.json">openapi.json</a></p>
 <div id="document"></div>
-<script src="{_asset("swagger-ui-bundle.js")}"></script>
-<script src="{_asset("start.js")}" data-document="/openapi.json"></script>"""
-    return _page("Cardmatch", body, sheet="swagger-ui.css")
+<script src="{asset_url("swagger-ui-bundle.js")}"></script>
+<script src="{asset_url("start.js")}" data-document="/openapi.json"></script>"""
+    return framed("Try it", body, sheets=("swagger-ui.css",))
 
 
 @route("/docs/assets/{release:str}/{name:str}", http_method=_METHODS)
@@ -60,53 +71,47 @@ async def asset(name: FromPath[str], release: FromPath[str], request: Request[An
     return Response(gzip.decompress(packed.read_bytes()), media_type=ASSETS[name], headers=_FOREVER)
 
 
-@route("/docs/problems", http_method=_METHODS)
-async def problem_index() -> Response[str]:
-    """Every kind of problem, with its status."""
-    rows = "".join(
-        f'<tr><td>{STATUS[kind]}</td><td><a href="{TYPE_PREFIX}{kind}">{kind}</a></td>'
-        f"<td>{escape(_sentence(Language.EN, 'problems', kind))}</td></tr>"
-        for kind in sorted(ProblemType, key=lambda kind: (STATUS[kind], kind))
-    )
-    return _page("Problems", f"<table><tr><th>Status</th><th>Type</th><th></th></tr>{rows}</table>")
-
-
-@route("/docs/problems/{kind:str}", http_method=_METHODS)
-async def problem_page(kind: FromPath[str]) -> Response[str]:
-    """What the `type` of a problem leads to: its words in every language, and the faults that it may list."""
-    if kind not in list(ProblemType):
+@route("/docs/{page:str}", http_method=_METHODS)
+async def written(page: FromPath[str]) -> Response[str]:
+    """A page of docs/."""
+    text = await asyncio.to_thread(shelf.text, page)
+    if text is None or page == shelf.INDEX:
         raise NotFoundException
-    status = STATUS[ProblemType(kind)]
-    body = f"<p>Status {status}</p>"
-    for language in Language:
-        words = f"{_sentence(language, 'problems', kind)} {_sentence(language, 'details', kind)}"
-        body += f'<p lang="{language}">{escape(words)}</p>'
-    if kind in {ProblemType.INVALID_REQUEST, ProblemType.BAD_PARAMETER}:
-        faults = "".join(
-            f"<tr><td><code>{code}</code></td><td>{escape(_sentence(Language.EN, 'faults', code))}</td></tr>"
-            for code in sorted(sentences(Language.EN).faults)
-        )
-        body += f"<h2>What can be wrong</h2><table>{faults}</table>"
-    return _page(kind, body)
+    return framed(shelf.title(text), await asyncio.to_thread(_rendered, page), headed=True)
 
 
-PAGES: list[HTTPRouteHandler] = [documentation, asset, problem_index, problem_page]
+@functools.cache
+def _rendered(page: str) -> str:
+    return rendered(shelf.text(page) or "")
 
 
-def _asset(name: str) -> str:
-    return f"/docs/assets/{__version__}/{name}"
+def pages(document: Callable[[], dict[str, Any]]) -> list[HTTPRouteHandler]:
+    """All of them; those on operations are made from the OpenAPI *document*, once, when the first is asked for."""
 
+    @functools.cache
+    def made() -> tuple[str, dict[str, tuple[str, str]]]:
+        whole = document()
+        listed = {each.said["operationId"]: each for each in endpoints.endpoints(whole)}
+        return endpoints.table(whole), {
+            name: (f"{each.method} {each.path}", endpoints.page(whole, each)) for name, each in listed.items()
+        }
 
-def _sentence(language: Language, family: str, code: str) -> str:
-    return " / ".join(dict.fromkeys(forms_of(getattr(sentences(language), family)[code])))
+    @route("/docs", http_method=_METHODS)
+    async def overview() -> Response[str]:
+        table, _ = await asyncio.to_thread(made)
+        text = await asyncio.to_thread(_rendered, shelf.INDEX)
+        return framed("Cardmatch", f"{text}<h2>Endpoints</h2>{table}", headed=True)
 
+    @route("/docs/endpoints", http_method=_METHODS)
+    async def endpoint_index() -> Response[str]:
+        table, _ = await asyncio.to_thread(made)
+        return framed("Endpoints", table)
 
-def _page(title: str, body: str, sheet: str = "page.css") -> Response[str]:
-    text = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(title)}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="{_asset(sheet)}"></head>
-<body><h1>{escape(title)}</h1>
-{body}
-</body></html>
-"""
-    return Response(text, media_type=_HTML, headers=_HEADERS)
+    @route("/docs/endpoints/{name:str}", http_method=_METHODS)
+    async def endpoint(name: FromPath[str]) -> Response[str]:
+        _, each = await asyncio.to_thread(made)
+        if name not in each:
+            raise NotFoundException
+        return framed(*each[name])
+
+    return [start, trying, asset, written, overview, endpoint_index, endpoint, *PROBLEM_PAGES]

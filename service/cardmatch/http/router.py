@@ -27,7 +27,7 @@ from cardmatch.http.get import Get
 from cardmatch.http.health import probes
 from cardmatch.http.meter import Meter
 from cardmatch.http.operation import Operation, World
-from cardmatch.http.pages import PAGES
+from cardmatch.http.pages import pages
 from cardmatch.http.patience import Patience
 from cardmatch.http.post import Post
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Refused, problem
@@ -59,7 +59,7 @@ def build(
     around = around or Surroundings()
     gate = Gate(keys=api_keys(settings), limiter=around.limiter, trusted_proxies=settings.trusted_proxies)
     served = [(operation, _app(operation, world, settings, around)) for operation in operations]
-    handlers = [*(_handler(operation, app) for operation, app in served), *probes(world), *PAGES, _openapi(operations)]
+    handlers = [*(_handler(operation, app) for operation, app in served), *probes(world), *_pages(operations)]
     router = Litestar(
         [*handlers, *([metrics(around.meter, around.collectors)] if settings.metrics else [])],
         exception_handlers={HTTPException: _on_http, Exception: _on_mistake},
@@ -101,8 +101,8 @@ def _handler(operation: Operation, app: App) -> HTTPRouteHandler:
     return handler
 
 
-def _openapi(operations: Sequence[Operation]) -> HTTPRouteHandler:
-    """Written when it is first asked for, beside the loop: it takes as long as the rest of the start."""
+def _pages(operations: Sequence[Operation]) -> list[HTTPRouteHandler]:
+    """The document and what is written about it, when it is first asked for, beside the loop: it takes a while."""
 
     @functools.cache
     def written() -> bytes:
@@ -112,7 +112,7 @@ def _openapi(operations: Sequence[Operation]) -> HTTPRouteHandler:
     async def openapi() -> bytes:
         return await asyncio.to_thread(written)
 
-    return openapi
+    return [openapi, *pages(lambda: document(operations))]
 
 
 def _on_http(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
