@@ -116,7 +116,7 @@ def test_the_command_of_the_image_serves(installed: Path, lines: list[str], tmp_
         _until_healthy(_health(lines, installed), environ, process, tmp_path / "log")
         answer = _ask(port, {"model": "llama 3.1 8b", "cards": ["rtx-4090"]})
         assert answer["need"]["weights_bytes"] == 16_060_522_496  # 8,030,261,248 parameters of two bytes
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs/quick-start", timeout=10) as page:  # noqa: S310
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs/quick-start", timeout=10) as page:
             assert b"<h1 id=" in page.read(), "the wheel lacks the pages of docs/"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
