@@ -147,3 +147,13 @@ def test_the_day_of_the_prices_is_echoed() -> None:
     then = _answer(_body(price=price) | {"priced_on": "2026-09-21"})
     assert then.options[0].price.age_days == 1
     assert "prices_old" not in [notice.code.value for notice in then.options[0].notices]
+
+
+def test_nothing_costs_a_share_more_than_what_is_free() -> None:
+    """A free endpoint is the cheapest; the next is said in dollars."""
+    api = {"label": "api", "price": {"kind": "token_api", "usd_per_million_input": 0, "usd_per_million_output": 0}}
+    body = {
+        "options": [*_body()["options"], api],
+        "work": {"kind": "job", "unit": "token", "units": 360_000, "prompt_tokens": 10, "output_tokens": 10},
+    }
+    assert "It is the cheapest of 2 options; mine costs $2.00." in _answer(body).summary

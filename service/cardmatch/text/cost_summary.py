@@ -55,5 +55,8 @@ def _cost(work: Work, option: OptionCost, language: Language) -> str:
 
 def _distance(first: OptionCost, second: OptionCost, count: int, language: Language) -> str:
     cheaper = first.usd_per_unit
-    more = 100 * (second.usd_per_unit / cheaper - 1) if cheaper else 0.0
+    if not cheaper:
+        other: dict[str, Value] = {"count": count, "next": second.label, "amount_usd": second.total.expected_usd}
+        return say("summaries", "cost_free", other, language)
+    more = 100 * (second.usd_per_unit / cheaper - 1)
     return say("summaries", "cost_cheapest", {"count": count, "next": second.label, "more_percent": more}, language)

@@ -109,3 +109,39 @@ def test_how_many_gpus_a_price_is_of_is_echoed() -> None:
     price = {"kind": "caller", "usd_per_hour": 8, "gpus_per_instance": 8}
     figures = ask({"options": [option(price=price)], "work": job()})
     assert {each.pointer: each.value for each in figures.assumptions}["/options/0/count"] == 8
+
+
+@pytest.mark.parametrize(
+    ("charges", "pointer", "code"),
+    [
+        (
+            {"egress_tiers": [{"up_to_gb": 100, "usd_per_gb": 0.1}, {"up_to_gb": 50, "usd_per_gb": 0.05}]},
+            "/egress_tiers/1/up_to_gb",
+            "not_above",
+        ),
+        (
+            {"egress_tiers": [{"up_to_gb": None, "usd_per_gb": 0.1}, {"up_to_gb": 50, "usd_per_gb": 0.05}]},
+            "/egress_tiers/0/up_to_gb",
+            "tier_without_end",
+        ),
+        (
+            {"egress_tiers": [{"up_to_gb": None, "usd_per_gb": 0.1}], "egress_usd_per_gb": 0.5},
+            "",
+            "at_most_one_of",
+        ),
+    ],
+)
+def test_tiers_of_traffic_follow_one_another(charges: dict[str, Any], pointer: str, code: str) -> None:
+    """A tier that ends before it begins would be paid by nobody; two prices of one byte contradict each other."""
+    fault = refused({"options": [option(charges=charges)], "work": job(), "data": {"out_gb": 200}})
+    assert (fault.pointer, fault.code.value) == (f"/options/0/charges{pointer}", code)
+
+
+def test_a_machine_bought_for_a_service_serves_all_month() -> None:
+    """The share of its life is for jobs; a service owns every hour."""
+    own = {"label": "own", "price": {"kind": "purchase", "utilisation": 0.5}, "card": "h100-sxm-80"}
+    rate = {"kind": "measured", "units_per_second": 1}
+    fault = refused({"options": [own | {"throughput": rate}], "work": SERVICE})
+    assert (fault.pointer, fault.code.value) == ("/options/0/price/utilisation", "only_for_jobs")
+    compared = {"options": [option()], "work": SERVICE, "purchase": {"utilisation": 0.5}}
+    assert refused(compared).pointer == "/purchase/utilisation"

@@ -70,13 +70,38 @@ def test_what_is_owned_is_paid_all_month() -> None:
     assert costed.usd_per_month == pytest.approx(730 * 8 * 1.5365, rel=1e-3)
 
 
-def test_interruptions_of_a_service_cost_their_restarts() -> None:
-    """One interruption in ten hours with six minutes to return adds one hour in a hundred."""
+def _interruptible() -> dict[str, Any]:
     spot = {"interruptions_per_hour": 0.1, "checkpoint_seconds": 0, "restart_seconds": 360}
     price = {"kind": "caller", "usd_per_hour": 2, "spot_usd_per_hour": 1}
-    interruptible = option(price=price, rent="spot", spot=spot)
-    costed = only(ask({"options": [interruptible], "work": _service(utilisation=0.5)}))
-    assert lines(costed)["interruptions"] == pytest.approx(7.3)
+    return option(price=price, rent="spot", spot=spot)
+
+
+def test_interruptions_of_a_service_cost_their_restarts() -> None:
+    """One interruption in ten hours with six minutes to return: of 101 hours one serves nobody, and all are billed."""
+    costed = only(ask({"options": [_interruptible()], "work": _service(utilisation=0.5)}))
+    assert lines(costed) == pytest.approx({"work": 365, "idle": 365 - 730 / 101, "interruptions": 730 / 101})
+    assert costed.hours is not None
+    assert costed.hours.billed_hours == pytest.approx(730)
+
+
+def test_what_interruptions_leave_of_a_machine_may_not_be_enough() -> None:
+    """99.5 % of a machine's month is more than the 99 % that is left of it: it takes two."""
+    costed = only(ask({"options": [_interruptible()], "work": _service(units_per_month=0.995 * 2_628_000)}))
+    assert costed.replicas == 2
+    assert costed.usd_per_month == pytest.approx(1460)
+
+
+def test_scaled_to_zero_restarts_come_on_top() -> None:
+    """Of 36,000 units, ten hours, one hundredth is done again."""
+    work = _service(units_per_month=36_000, keep_warm=False)
+    assert lines(only(ask({"options": [_interruptible()], "work": work})))["interruptions"] == pytest.approx(0.1)
+
+
+def test_the_hours_of_a_month_are_echoed() -> None:
+    """All 730 where nothing is said; and no more than the month has."""
+    for hours, said in ((None, 730), (744, 730), (200, None)):
+        figures = ask({"options": [option()], "work": _service(utilisation=0.5, hours=hours)})
+        assert {each.pointer: each.value for each in figures.assumptions}.get(f"{WORK}/hours") == said
 
 
 @pytest.mark.parametrize("load", [{}, {"utilisation": 0.5, "units_per_month": 10}])

@@ -123,15 +123,17 @@ def _job_hours(plan: Plan) -> Hours:
 def _service_hours(plan: Plan) -> Hours:
     capacity = plan.units_per_second * _SECONDS * plan.service_hours
     units = plan.units or capacity * plan.utilisation
-    replicas = max(math.ceil(units / capacity - _ROUNDING), 1)
+    # Interrupted servers lose no work worth saving: what is paid is starting again, in which nothing is served.
+    again = restart_share(plan.spot, plan.instances) if plan.spot else 0.0
+    replicas = max(math.ceil(units / capacity * (1 + again) - _ROUNDING), 1)
     work = units / plan.units_per_second / _SECONDS
     up = plan.service_hours * replicas
-    # Interrupted servers lose no work worth saving: what is paid is starting again.
-    interrupted = restart_share(plan.spot, plan.instances) * (up if plan.keep_warm else work) if plan.spot else 0.0
     if plan.keep_warm:
-        starts, startup, idle = float(replicas), 0.0, max(up - work, 0.0)
-        billed = billed_hours(plan.service_hours, plan.increment_hours, plan.minimum_hours) * replicas + interrupted
+        interrupted = up * again / (1 + again)
+        starts, startup, idle = float(replicas), 0.0, max(up - work - interrupted, 0.0)
+        billed = billed_hours(plan.service_hours, plan.increment_hours, plan.minimum_hours) * replicas
     else:
+        interrupted = again * work
         starts, startup, idle = float(plan.starts), plan.startup_hours * plan.starts, 0.0
         session = (work + interrupted) / starts + plan.startup_hours
         billed = billed_hours(session, plan.increment_hours, plan.minimum_hours) * starts

@@ -87,7 +87,8 @@ def _spot(setting: Setting, figures: Spot | None) -> SpotFigures | None:
     if on_demand_price is not None:
         at_will = msgspec.structs.replace(plan, usd_per_hour=on_demand_price, spot=None, committed_hours=0.0)
         cheaper = spot_bill.total_usd < bill(at_will).total_usd
-        bearable = break_even_interruptions(figures, plan.instances, price, on_demand_price)
+        if not plan.service:
+            bearable = break_even_interruptions(figures, plan.instances, price, on_demand_price)
     share = restart_share if plan.service else overhead_share
     interval = interval_hours(figures, plan.instances)
     running = spot_bill.hours.work + spot_bill.hours.interrupted + (spot_bill.hours.idle if plan.service else 0.0)

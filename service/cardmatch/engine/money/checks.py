@@ -5,6 +5,7 @@ A field that would change no figure is refused rather than passed over: whoever 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from cardmatch.engine.money.charges import Charges
@@ -46,6 +47,8 @@ def check(question: CostQuestion) -> None:
         index = next(i for i, each in enumerate(question.options) if each.charges.keep_warm_usd_per_hour is not None)
         where = f"/options/{index}/charges/keep_warm_usd_per_hour"
         raise refusal(FaultCode.ONLY_FOR_SERVICES, where, field="keep_warm_usd_per_hour")
+    for index, option in enumerate(question.options):
+        _check_traffic(option.charges, f"/options/{index}/charges")
     for where, currency in currencies(question):
         if currency.code == DOLLAR and currency.usd != 1:
             raise refusal(FaultCode.DOLLAR_IS_ONE, f"{where}/usd")
@@ -80,8 +83,32 @@ def _check_service(question: CostQuestion, work: Service) -> None:
         ("/failed_share", question.failed_share > 0),
         ("/time_value_usd_per_hour", question.time_value_usd_per_hour > 0),
         ("/data/stopped_hours", question.data.stopped_hours > 0),
+        ("/purchase/utilisation", question.purchase is not None and question.purchase.utilisation is not None),
+        *((f"/options/{index}/price/utilisation", _shared(option)) for index, option in enumerate(question.options)),
     ):
         if stated:
             raise refusal(FaultCode.ONLY_FOR_JOBS, pointer, field=pointer.rpartition("/")[2])
     if question.sweep is not None and question.sweep.parameter in _SWEPT_JOBS:
         raise refusal(FaultCode.ONLY_FOR_JOBS, "/sweep/parameter", field=question.sweep.parameter.value)
+
+
+def _shared(option: Option) -> bool:
+    """Whether it is a machine bought for more than this work; a service has it all month."""
+    return isinstance(option.price, PurchasePrice) and option.price.utilisation is not None
+
+
+def _check_traffic(charges: Charges, where: str) -> None:
+    """Tiers follow one another, and only the last has no end."""
+    tiers = charges.egress_tiers
+    if tiers is None:
+        return
+    if charges.egress_usd_per_gb is not None:
+        raise refusal(FaultCode.AT_MOST_ONE_OF, where, fields=["egress_usd_per_gb", "egress_tiers"])
+    before = 0.0
+    for position, tier in enumerate(tiers):
+        end = math.inf if tier.up_to_gb is None else tier.up_to_gb
+        if end <= before:
+            raise refusal(FaultCode.NOT_ABOVE, f"{where}/egress_tiers/{position}/up_to_gb", limit=before)
+        if end == math.inf and position < len(tiers) - 1:
+            raise refusal(FaultCode.TIER_WITHOUT_END, f"{where}/egress_tiers/{position}/up_to_gb")
+        before = end

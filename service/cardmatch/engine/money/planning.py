@@ -105,6 +105,8 @@ def _of_service(
     """A month; what is owned or committed is paid for all of it."""
     if not work.keep_warm and work.starts_per_month is None:
         assumed.append((f"{WORK}/starts_per_month", STARTS_PER_MONTH))
+    if work.hours is None or work.hours > month:
+        assumed.append((f"{WORK}/hours", month))
     whole = owned is not None or option.rent is Rent.RESERVED
     return {
         "service": True,

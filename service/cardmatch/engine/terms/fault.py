@@ -102,6 +102,7 @@ class FaultCode(StrEnum):
     LOAD_OF_SERVICE_MISSING = "load_of_service_missing"  # no param: nothing says how many units an API would serve
     COST_OUT_OF_REACH = "cost_out_of_reach"  # no param: more dollars, hours or machines than there are
     SWEEP_OUT_OF_BOUNDS = "sweep_out_of_bounds"  # field: the parameter, minimum, maximum
+    TIER_WITHOUT_END = "tier_without_end"  # no param: others follow it
     SWEEP_WITHOUT_EFFECT = "sweep_without_effect"  # field: the parameter, which moves no option's cost
     DOLLAR_IS_ONE = "dollar_is_one"  # no param
     ONLY_FOR_SERVICES = "only_for_services"  # field
