@@ -93,3 +93,10 @@ def test_a_reading_model_cannot_answer() -> None:
     fault = refused(BGE, {"unit": "token", "prompt_tokens": 100, "output_tokens": 10})
     assert fault.code.value == "wrong_kind_of_model"
     assert fault.params["fitting"] == "encode"
+
+
+def test_what_an_item_of_a_language_model_is_must_be_said() -> None:
+    """It may be an answer or an embedding; with the kind of workload it is clear."""
+    fault = refused("Qwen/Qwen3-8B", ITEMS)
+    assert (fault.pointer, fault.code.value) == ("/options/0/throughput/workload", "needs_field")
+    assert rate_of(answered("Qwen/Qwen3-8B", ITEMS, {"kind": "encode"})).unit == "item"

@@ -98,10 +98,18 @@ def test_scaled_to_zero_restarts_come_on_top() -> None:
 
 
 def test_the_hours_of_a_month_are_echoed() -> None:
-    """All 730 where nothing is said; and no more than the month has."""
-    for hours, said in ((None, 730), (744, 730), (200, None)):
+    """All 730 where nothing is said."""
+    for hours, said in ((None, 730), (200, None)):
         figures = ask({"options": [option()], "work": _service(utilisation=0.5, hours=hours)})
         assert {each.pointer: each.value for each in figures.assumptions}.get(f"{WORK}/hours") == said
+
+
+def test_a_month_of_31_days_has_744_hours() -> None:
+    """All are paid where nobody says how a month is billed; a provider that caps it at 720 bills no more."""
+    work = _service(utilisation=0.5, hours=744)
+    assert only(ask({"options": [option(1)], "work": work})).usd_per_month == pytest.approx(744)
+    capped = option(1, charges={"hours_per_month": 720})
+    assert only(ask({"options": [capped], "work": work})).usd_per_month == pytest.approx(720)
 
 
 @pytest.mark.parametrize("load", [{}, {"utilisation": 0.5, "units_per_month": 10}])

@@ -41,6 +41,8 @@ def encoder_rate(world: World, option: Option, count: int, asked: Predicted, uni
     """
     named = fitted({"model": asked.model, "workload": {"kind": KIND} | asked.workload}, _Asked)
     model, workload = resolve_model(world, named.model, KIND), named.workload
+    if "kind" not in asked.workload and model.architecture.output_head and model.architecture.encoder is None:
+        raise refusal(FaultCode.NEEDS_FIELD, "/workload", field="kind")
     speech, said = workload.task is EncodeTask.SPEECH, []
     if speech and unit is WorkUnit.TOKEN:
         raise refusal(FaultCode.UNIT_OF_OTHER_WORK, "/workload/task", unit=WorkUnit.ITEM.value, work_unit=unit.value)

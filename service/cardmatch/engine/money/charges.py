@@ -60,6 +60,7 @@ class Terms(msgspec.Struct, frozen=True, gc=False):
     increment_known: bool
     minimum_seconds: int
     hours_per_month: float
+    month_known: bool
     egress: tuple[EgressTier, ...] | None
     included_egress_gb: float
     ingress_usd_per_gb: float
@@ -101,6 +102,7 @@ def terms_of(charges: Charges, offer: Offer | None, provider: Provider | None) -
         increment_known=increment is not None,
         minimum_seconds=charges.minimum_seconds,
         hours_per_month=month_hours(charges, provider),
+        month_known=charges.hours_per_month is not None or provider.hours_per_month is not None,
         egress=_egress(charges, offer, provider),
         included_egress_gb=_first(
             charges.included_egress_gb, offer.included_egress_gb if offer else None, provider.included_egress_gb_month

@@ -15,7 +15,7 @@ from cardmatch.engine.money.purchase import OwnedHour
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.quote import Quote
 from cardmatch.engine.money.spot import Spot
-from cardmatch.engine.money.work import WORK, Job, Service
+from cardmatch.engine.money.work import WORK, Job, Service, Work
 from cardmatch.engine.speed.throughput import Throughput
 from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Scalar
@@ -51,7 +51,8 @@ class Known(msgspec.Struct, frozen=True):
 def plan_of(question: CostQuestion, option: Option, known: Known, assumed: Assumed) -> Plan:
     """The plan at the expected rate; defaults go to *assumed*. Raises Invalid with pointers into the option."""
     quote, terms, machines, owned = known.quote, known.terms, known.machines, known.owned
-    data, month, work = question.data, terms.hours_per_month, question.work
+    data, work = question.data, question.work
+    month = _month_hours(work, terms)
     if isinstance(work, Job):
         course = _of_job(question, work, option, owned, month)
     else:
@@ -84,6 +85,14 @@ def plan_of(question: CostQuestion, option: Option, known: Known, assumed: Assum
     )
 
 
+def _month_hours(work: Work, terms: Terms) -> float:
+    """Hours of the month: a provider's figure is the most it bills; where nobody has one, as long as the service."""
+    asked = work.hours if isinstance(work, Service) else None
+    if asked is None or terms.month_known:
+        return terms.hours_per_month
+    return max(asked, terms.hours_per_month)
+
+
 def _of_job(question: CostQuestion, work: Job, option: Option, owned: OwnedHour | None, month: float) -> dict[str, Any]:
     months = option.reserved.months if option.reserved is not None and option.rent is Rent.RESERVED else 0
     return {
@@ -105,7 +114,7 @@ def _of_service(
     """A month; what is owned or committed is paid for all of it."""
     if not work.keep_warm and work.starts_per_month is None:
         assumed.append((f"{WORK}/starts_per_month", STARTS_PER_MONTH))
-    if work.hours is None or work.hours > month:
+    if work.hours is None:
         assumed.append((f"{WORK}/hours", month))
     whole = owned is not None or option.rent is Rent.RESERVED
     return {
