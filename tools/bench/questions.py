@@ -13,7 +13,8 @@ from cardmatch.answers.cost import CostRequest, cost
 from cardmatch.answers.estimate import EstimateRequest, estimate_vram
 from cardmatch.answers.model import resolve_model
 from cardmatch.answers.placements import resolve_placements
-from cardmatch.answers.recommend import RecommendRequest, named, recommendation, shelf
+from cardmatch.answers.recommend import RecommendRequest, named, recommendation
+from cardmatch.answers.subjects import shelf
 from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.advice.describe import Named

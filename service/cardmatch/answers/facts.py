@@ -37,7 +37,7 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     revision: Annotated[
         str | None, Meta(description="Commit at which a hub was asked; null for a model of the catalogue.")
     ] = None
-    architecture: Annotated[str, Meta(description="The model_type of its configuration.")]
+    architecture: Annotated[str, Meta(description="The model_type of its configuration; `diffusion` for a pipeline.")]
     parameters: Parameters
     active_parameters: Annotated[Parameters, Meta(description="Parameters that serve one token, embeddings included.")]
 

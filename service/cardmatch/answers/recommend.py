@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from cardmatch import __version__
-from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts, model_facts
-from cardmatch.answers.model import ModelReference, Resolved, check_generates, resolve_model
+from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, ModelFacts, catalogue_facts
+from cardmatch.answers.model import ModelReference
 from cardmatch.answers.pages import snapshot_of
 from cardmatch.answers.presets import explained, filled_in
 from cardmatch.answers.providers import check_providers
+from cardmatch.answers.subjects import AnyWorkload, Topic, figures_of, topic_of, usual_workload
 from cardmatch.catalogue.names.cards import resolve_card
 from cardmatch.catalogue.names.spelling import key
-from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import World
 from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, RecommendedOption, Verification
-from cardmatch.engine.advice.describe import Named
-from cardmatch.engine.advice.paced import paces_of
 from cardmatch.engine.advice.question import Wanted
-from cardmatch.engine.advice.recommend import Shelf, Subject, recommend
-from cardmatch.engine.advice.training import recommend_training
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.memory.training.workload import Training
-from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.engine.terms.notice import Assumption, Notice, Question
 from cardmatch.text.language import Language
@@ -41,7 +35,7 @@ class RecommendRequest(Wanted, frozen=True, kw_only=True, forbid_unknown_fields=
     """A model, a workload, and what is wanted of the machine that runs it."""
 
     model: ModelReference
-    workload: Inference | Training = SERVING
+    workload: AnyWorkload = SERVING
     language: Language | None = None
     priced_on: dt.date | None = None
     catalogue_version: CatalogueVersion | None = None
@@ -70,45 +64,25 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
 def recommendation(world: World, request: RecommendRequest, language: Language, today: dt.date) -> Recommendation:
     """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
     world = snapshot_of(world, request.catalogue_version, None)
-    model = resolve_model(world, request.model)
     priced_on = request.priced_on or today
     wanted, found = filled_in(request, None if request.workload is SERVING else request.workload)
+    if wanted.workload is SERVING:
+        wanted = msgspec.structs.replace(wanted, workload=usual_workload(world, request.model) or SERVING)
+    topic = topic_of(world, request.model, wanted.workload, stated=request.workload is not SERVING)
     wanted = named(world, wanted)
-    figures = _figures(world, wanted, model, priced_on)
-    figures = explained(figures, request, found, lambda cards: _figures(world, _only(wanted, cards), model, priced_on))
-    return _in_words(world, request, model, figures, language, priced_on)
 
+    def figures_on(cards: tuple[str, ...] | None) -> Recommended:
+        asked = wanted if cards is None else _only(wanted, cards)
+        return figures_of(world, topic, asked.workload, asked, priced_on)
 
-def _figures(world: World, request: RecommendRequest, model: Resolved, priced_on: dt.date) -> Recommended:
-    """The figures of *request*, whose presets are filled in and whose cards are ids."""
-    paces = paces_of(world.calibration.speed, presets().network, exact_model=model.size is None)
-    subject, workload, sold = _subject(request, model), request.workload, shelf(world)
-    if isinstance(workload, Training):
-        training = world.calibration.training
-        return recommend_training(
-            subject, workload, request, sold, training, presets(), priced_on=priced_on, paces=paces
-        )
-    check_generates(model, "inference")
-    serving = world.calibration.serving
-    return recommend(subject, workload, request, sold, serving, presets(), priced_on=priced_on, paces=paces)
+    figures = explained(figures_on(None), request, found, figures_on)
+    return _in_words(world, request, topic, figures, language, priced_on)
 
 
 def _only(request: RecommendRequest, cards: tuple[str, ...]) -> RecommendRequest:
     """The best of *cards* for the same request."""
     constraints = msgspec.structs.replace(request.constraints, cards=cards)
     return msgspec.structs.replace(request, constraints=constraints, limit=1)
-
-
-def shelf(world: World) -> Shelf:
-    """What *world* has for sale."""
-    return Shelf(world.cards, world.offers, world.providers, world.countries, world.ownership, world.ownership_costs)
-
-
-def _subject(request: RecommendRequest, model: Resolved) -> Subject:
-    """The model; on a command line one without an id stands as a folder of its name."""
-    reference: str | dict[str, Any] = msgspec.to_builtins(request.model)
-    name = model.id or model.name or "./model"
-    return Subject(model.architecture, model.checkpoint, model.spread, Named(reference, name))
 
 
 def named(world: World, request: RecommendRequest) -> RecommendRequest:
@@ -145,17 +119,17 @@ def _cards(world: World, names: tuple[str, ...], pointer: str, *, listed: bool =
 def _in_words(
     world: World,
     request: RecommendRequest,
-    model: Resolved,
+    topic: Topic,
     figures: Recommended,
     language: Language,
     priced_on: dt.date,
 ) -> Recommendation:
-    assumptions = (*model.assumptions, *figures.assumptions)
+    assumptions = (*topic.assumptions, *figures.assumptions)
     if request.priced_on is None:
         assumptions = (*assumptions, Assumption(pointer="/priced_on", value=priced_on.isoformat()))
     return Recommendation(
         summary=recommend_summary(figures, world.card_titles, language),
-        model=model_facts(model, parameters(model.architecture)),
+        model=topic.facts,
         options=tuple([_option_in_words(option, language) for option in figures.options]),
         not_chosen=tuple([_left_in_words(row, language) for row in figures.not_chosen]),
         unpriced_matches=figures.unpriced_matches,
@@ -165,7 +139,7 @@ def _in_words(
         verification=figures.verification,
         assumptions=all_assumed(assumptions, language),
         ask_next=None if figures.ask_next is None else asked(figures.ask_next, language),
-        notices=with_messages(model.notices + figures.notices, language),
+        notices=with_messages(topic.notices + figures.notices, language),
         catalogue=catalogue_facts(world),
         priced_on=priced_on,
         release=__version__,

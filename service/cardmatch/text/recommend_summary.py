@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from cardmatch.engine.advice.answer import Recommended, RecommendedOption
 from cardmatch.engine.money.answer import OptionCost
 from cardmatch.engine.money.work import Job
+from cardmatch.engine.speed.throughput import WorkUnit
+from cardmatch.text.cost_summary import each_in_words
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import join_sentences, say
 from cardmatch.text.units import Value
 
-_HOUR = 3600
+_COUNTED = frozenset({WorkUnit.IMAGE, WorkUnit.ITEM})
+_HOUR, _WHOLE = 3600, 100
 
 
 def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: Language) -> str:
@@ -46,11 +49,13 @@ def _first(option: RecommendedOption, cards: Mapping[str, str], language: Langua
     params: dict[str, Value] = {"card": cards[option.card], "count": option.count, "provider": option.offer.provider}
     question = option.cost_request
     if _is_job(option) and option.cost is not None:
-        return say("summaries", "recommend_job", params | _job(option.cost), language)
+        said = [say("summaries", "recommend_job", params | _job(option.cost), language)]
+        return join_sentences([*said, *_units(option, language)], language)
     params |= {"usd_per_month": option.usd_per_month, "headroom_bytes": option.headroom_bytes}
     said = [say("summaries", "recommend_first", params, language)]
+    said += _units(option, language)
     speed = option.speed
-    if speed is not None and speed.request_seconds is not None and question is not None:
+    if speed is not None and speed.request_seconds is not None and question is not None and len(said) == 1:
         output = question.work.output_tokens or 0
         rate: dict[str, Value] = {
             "rate_tokens_per_second": speed.expected_units_per_second * output,
@@ -58,6 +63,24 @@ def _first(option: RecommendedOption, cards: Mapping[str, str], language: Langua
         }
         said.append(say("summaries", "recommend_speed", rate, language))
     return join_sentences(said, language)
+
+
+def _units(option: RecommendedOption, language: Language) -> list[str]:
+    """Of pictures, texts and recordings: how many an hour, and what a thousand cost."""
+    speed, bill, question = option.speed, option.cost, option.cost_request
+    if speed is None or bill is None or question is None or question.work.unit not in _COUNTED:
+        return []
+    unit, hourly = question.work.unit.value, speed.capacity_units_per_second * _HOUR
+    params: dict[str, Value] = {
+        "units_per_hour": round(hourly) if hourly >= _WHOLE else hourly,
+        "work_unit": unit,
+        "each": each_in_words(bill, unit, language),
+    }
+    if _is_job(option):
+        return [say("summaries", "recommend_units_job", params, language)]
+    return [
+        say("summaries", "recommend_units_load", params | {"request_seconds": speed.request_seconds or 0.0}, language)
+    ]
 
 
 def _none(figures: Recommended, language: Language) -> str:

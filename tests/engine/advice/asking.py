@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from cardmatch.answers.model import resolve_model
-from cardmatch.answers.recommend import shelf
+from cardmatch.answers.subjects import shelf
 from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.advice.answer import Recommended

@@ -9,7 +9,7 @@ import msgspec
 
 from cardmatch.engine.advice.answer import OfferUsed, RecommendedOption, Requires
 from cardmatch.engine.advice.bill import ALWAYS_BUSY, Ledger, gpus_of, priced, question_of, throughput_of
-from cardmatch.engine.advice.candidates import engine_name
+from cardmatch.engine.advice.candidates import Form, engine_name
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.command import command
 from cardmatch.engine.advice.pace import SpeedBand
@@ -170,14 +170,18 @@ def offer_used(choice: Choice, ledger: Ledger) -> OfferUsed:
 
 def _requires(choice: Choice, placed: PlacementEstimate, weights_bytes: int) -> Requires:
     form = choice.tried.form
-    resource = _RESOURCES.get(form.card.vendor, "google.com/tpu")
-    if form.mig is not None:
-        resource = f"nvidia.com/mig-{form.mig}"
     return Requires(
         gpu=form.card.name if form.mig is None else f"{form.card.name} ({form.mig})",
         gpus=form.gpus,
         compute_capability=form.card.compute_capability,
         host_ram_bytes=max(HOST_RAM_FLOOR_BYTES, placed.host.ram_bytes) + weights_bytes,
         disk_bytes=2 * weights_bytes,
-        kubernetes_resource={resource: form.gpus},
+        kubernetes_resource={resource_of(form): form.gpus},
     )
+
+
+def resource_of(form: Form) -> str:
+    """What a pod asks for: GPUs of the vendor, or slices."""
+    if form.mig is not None:
+        return f"nvidia.com/mig-{form.mig}"
+    return _RESOURCES.get(form.card.vendor, "google.com/tpu")

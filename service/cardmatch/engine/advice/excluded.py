@@ -37,7 +37,14 @@ class Judge(NamedTuple):
 
 
 _INFO = Severity.INFO
-_POINTERS = {"stock": "/offers", "deadline_hours": "/job/deadline_hours"}
+FORMATS = frozenset({"bf16"})
+"""Formats that a card may lack, as reasons to refuse it."""
+
+_POINTERS = {
+    "stock": "/offers",
+    "deadline_hours": "/job/deadline_hours",
+    "p95_latency_seconds": "/load/p95_latency_seconds",
+}
 
 
 def not_chosen(
@@ -68,6 +75,9 @@ def _refused(judge: Judge, card: str, why: str) -> NotChosen:
         return NotChosen(card=card, reason=reason, change=Change(pointer="/workload/precision", value="fp16"))
     if why == "offers":
         return _no_offer(judge, card)
+    if why in FORMATS:
+        reason = notice(NoticeCode.CARD_LACKS_FORMAT, _INFO, card=card, format=why)
+        return NotChosen(card=card, reason=reason, change=Change(pointer="/workload/precision", value="fp16"))
     reason = notice(NoticeCode.CARD_FAILS_CONDITION, _INFO, card=card, field=why)
     value: Scalar = card if why in {"cards", "exclude_cards"} else False
     return NotChosen(card=card, reason=reason, change=Change(pointer=f"/constraints/{why}", value=value))
@@ -155,6 +165,8 @@ def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
     code = NoticeCode.JOB_TIGHT_ON_CARD if tight else NoticeCode.JOB_DOES_NOT_FIT_CARD
     missing = max(0, found.missing_bytes)
     reason = notice(code, _INFO, card=card, gpus=form.gpus, missing_bytes=missing)
+    if found.variant is not None:
+        return NotChosen(card=card, reason=reason, change=found.variant.remedy)
     if not judge.wanted.allow.multi_gpu:
         return NotChosen(card=card, reason=reason, change=Change(pointer="/allow/multi_gpu", value=True))
     needed = form.gpus * (1 + missing / max(form.device.memory_bytes, 1))

@@ -10,7 +10,11 @@ from cardmatch.engine.memory.encode.job import EncodeJob
 
 
 class Variant(NamedTuple):
-    """A job in its settings, and those of them that the request did not state."""
+    """A job in its settings, and those of them that the request did not state.
+
+    Where it does not fit, *remedy* is the change of the request that would let it.
+    """
 
     job: DiffusionJob | EncodeJob
     changes: tuple[Change, ...]
+    remedy: Change | None = None

@@ -96,11 +96,13 @@ class NoticeCode(StrEnum):
     QUANTISATION_COSTS_ACCURACY = "quantisation_costs_accuracy"  # format, low_percent, high_percent, source
     ACCURACY_NOT_MEASURED = "accuracy_not_measured"  # format
     KV_PRESSURE = "kv_pressure"  # kv_cache_bytes, share_percent of what the engine may fill
+    DECODED_IN_TILES = "decoded_in_tiles"  # card
     SPEED_NOT_PREDICTED = "speed_not_predicted"  # card
     SERVER_IN_NINE_EYES = "server_in_nine_eyes"  # country
     ENGINE_NOT_ON_CARD = "engine_not_on_card"  # engine, card
     NO_OFFER_OF_CARD = "no_offer_of_card"  # card
     CARD_FAILS_CONDITION = "card_fails_condition"  # card, field
+    CARD_LACKS_FORMAT = "card_lacks_format"  # card, format: in which the model is published
     OFFERS_FAIL_CONDITION = "offers_fail_condition"  # card, field
     OFFERS_LACK_FACT = "offers_lack_fact"  # card, field
     OFFERS_WITHOUT_PRICE = "offers_without_price"  # card
@@ -168,6 +170,11 @@ class QuestionCode(StrEnum):
     MICRO_BATCH = "micro_batch"
     FRAMEWORK = "framework"
     PICTURE_SIZE = "picture_size"
+    PICTURES = "pictures"
+    DENOISE_STEPS = "denoise_steps"
+    ITEMS = "items"
+    TEXT_TOKENS = "text_tokens"
+    AUDIO_SECONDS = "audio_seconds"
     BATCH = "batch"
     BILLING_INCREMENT_SECONDS = "billing_increment_seconds"
     EGRESS_USD_PER_GB = "egress_usd_per_gb"

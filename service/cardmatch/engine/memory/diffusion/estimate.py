@@ -57,7 +57,7 @@ def estimate_diffusion(
             ]
         ),
         assumptions=settled.assumptions,
-        notices=_notices(job),
+        notices=notices_of(job),
         batch=job.size.batch,
         width_pixels=job.size.width,
         height_pixels=job.size.height,
@@ -110,7 +110,8 @@ def _need(tried: Tried) -> DiffusionNeed:
     )
 
 
-def _notices(job: DiffusionJob) -> tuple[Notice, ...]:
+def notices_of(job: DiffusionJob) -> tuple[Notice, ...]:
+    """What is said of a job whatever the card."""
     guessed = [part.name for part in job.parts if part.basis is Basis.RULE_OF_THUMB and part.bytes]
     if not guessed:
         return ()

@@ -71,12 +71,13 @@ def _first(shared: Trials, sort: Iterator[Fields], placement: Placement) -> WayT
         tried = changed(shared, fields)
         judged = verdict(tried, placement)
         if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in fields):
-            changes = tuple([each for name, value in fields.items() for each in _changes(shared, name, value)])
+            changes = tuple([each for name, value in fields.items() for each in changes_of(shared, name, value)])
             return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=judged.budget - judged.expected)
     return None
 
 
-def _changes(shared: Trials, name: str, value: Any) -> Iterator[Change]:
+def changes_of(shared: Trials, name: str, value: Any) -> Iterator[Change]:
+    """The fields of a request that *name* of its workload stands for, set to *value*."""
     if name != "formats":
         yield Change(pointer=f"/workload/{name}", value=getattr(value, "value", value))
         return
@@ -139,7 +140,8 @@ def _fewer_frames(job: DiffusionJob) -> Iterator[Fields]:
             yield {"frames": frames}
 
 
-def _large(component: Component) -> bool:
+def large(component: Component) -> bool:
+    """Whether quantising *component* is worth while."""
     return isinstance(component, UNet | Transformer) or (
         isinstance(component, TextEncoder) and component.parameters >= LARGE_TEXT_ENCODER
     )
@@ -147,7 +149,7 @@ def _large(component: Component) -> bool:
 
 def _quantised(job: DiffusionJob) -> Iterator[Fields]:
     """Large components in fp8, then in nf4; then with tiles besides."""
-    plain = [part for part in job.parts if part.format in BYTES and _large(part.component)]
+    plain = [part for part in job.parts if part.format in BYTES and large(part.component)]
     tiled = not job.workload.vae_tiling and any(isinstance(part.component, Autoencoder) for part in job.parts)
     for more in ({}, {"vae_tiling": True}) if tiled else ({},):
         for name in ("fp8", "nf4") if plain else ():

@@ -51,7 +51,7 @@ def estimate_encode(
     check_reason(needed, "sequence_tokens" if workload.batch is None else "batch")
     for index, placement in enumerate(placements):
         check_copies(placement, index, "encode")
-    found = [_placed(job, placement, index, context, alternatives) for index, placement in enumerate(placements)]
+    found = [placed(job, placement, index, context, alternatives) for index, placement in enumerate(placements)]
     if explained:
         found = [
             _explained(job, each, placement, calibration) for each, placement in zip(found, placements, strict=True)
@@ -66,7 +66,7 @@ def estimate_encode(
         ),
         placements=tuple(found),
         assumptions=job.assumptions,
-        notices=_notices(job),
+        notices=notices_of(job),
         batch=job.batch,
         sequence_tokens=job.tokens,
     )
@@ -99,11 +99,12 @@ def process(job: EncodeJob, batch: int, tokens: int, context: float) -> Band:
     )
 
 
-def _placed(
+def placed(
     job: EncodeJob, placement: Placement, index: int, context: int, alternatives: tuple[Placement, ...]
 ) -> EncodePlacement:
+    """Everything that the answer says about *placement*, the one at *index* of the request."""
     budget = max(0, placement.device.memory_bytes - placement.occupied_bytes)
-    judged = _judged(job, job.batch, job.tokens, context, budget)
+    judged = judged_on(job, job.batch, job.tokens, context, budget)
     total, verdict = judged.total, judged.verdict
     live, cache = round(job.activations(job.batch, job.tokens)), job.batch * job.cache
     found = EncodePlacement(
@@ -141,7 +142,7 @@ class Judged(NamedTuple):
     squeezed: bool
 
 
-def _judged(job: EncodeJob, batch: int, tokens: int, context: float, budget: int) -> Judged:
+def judged_on(job: EncodeJob, batch: int, tokens: int, context: float, budget: int) -> Judged:
     """The process against *budget*; where only the allocator's slack does not fit, PyTorch gives it back: tight."""
     total = process(job, batch, tokens, context)
     floor = math.ceil(job.weights + batch * job.cache + job.activations(batch, tokens) + context)
@@ -202,20 +203,20 @@ def _ways(
     batch = job.batch
     while batch > 1:
         batch = (batch + 1) // 2
-        judged = _judged(job, batch, job.tokens, context, found.budget_bytes)
+        judged = judged_on(job, batch, job.tokens, context, found.budget_bytes)
         if judged.verdict in GOOD:
             ways.append(_way(judged, found.budget_bytes, Change(pointer="/workload/batch", value=batch)))
             break
     tokens = job.tokens // 2
     while tokens >= 64 and job.workload.task is not EncodeTask.SPEECH:
-        judged = _judged(job, job.batch, tokens, context, found.budget_bytes)
+        judged = judged_on(job, job.batch, tokens, context, found.budget_bytes)
         if judged.verdict in GOOD:
             ways.append(_way(judged, found.budget_bytes, Change(pointer="/workload/sequence_tokens", value=tokens)))
             break
         tokens //= 2
     for where, changes in elsewhere(placement, index, alternatives):
         budget = max(0, where.device.memory_bytes - where.occupied_bytes)
-        judged = _judged(job, job.batch, job.tokens, context, budget)
+        judged = judged_on(job, job.batch, job.tokens, context, budget)
         if judged.verdict in GOOD:
             ways.append(_way(judged, budget, *changes))
             break
@@ -226,7 +227,8 @@ def _way(judged: Judged, budget: int, *changes: Change) -> WayToFit:
     return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=budget - judged.total.expected_bytes)
 
 
-def _notices(job: EncodeJob) -> tuple[Notice, ...]:
+def notices_of(job: EncodeJob) -> tuple[Notice, ...]:
+    """What is said of a job whatever the card."""
     if job.limit is None or job.tokens <= job.limit:
         return ()
     return (
