@@ -6,17 +6,19 @@ other work on the machine only ever adds. Figures compare within one run, not be
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from tools import document_bench
 from tools.bench import startup
+from tools.bench.mix import Mix, mixes
 from tools.bench.questions import COST, ESTIMATE, RECOMMEND, SWEEP, TRAINING, Question
 from tools.bench.server import Server, drive, serving
 
@@ -55,34 +57,55 @@ def best_microseconds(call: Callable[[], object], rounds: int = 30, calls: int =
     return min(times)
 
 
-def server_microseconds(ours: Server, echo: Server, question: Question) -> tuple[float, float]:
-    """CPU per request of our worker and of the echo, each the median over alternating windows."""
-    figures: dict[int, list[float]] = {ours.port: [], echo.port: []}
+def mean_microseconds(calls: Sequence[Callable[[], object]], rounds: int = 5) -> float:
+    """Mean CPU time of *calls*, each made once a round, in microseconds: the median of *rounds*."""
+    means = []
+    for _ in range(rounds):
+        started = time.process_time_ns()
+        for call in calls:
+            call()
+        means.append((time.process_time_ns() - started) / len(calls) / 1e3)
+    return statistics.median(means)
+
+
+def server_microseconds(servers: Sequence[Server], mix: Mix) -> list[float]:
+    """Mean CPU per request of *mix* on each of *servers*: the medians over windows in which they take turns."""
+    figures: list[list[float]] = [[] for _ in servers]
+    turns = [itertools.cycle(mix.engines) for _ in servers]
     for window in range(WINDOWS + 1):
-        for server, path in ((echo, "/"), (ours, question.path)):
+        for server, bodies, kept in zip(servers, turns, figures, strict=True):
             before = server.cpu_seconds()
-            answered = drive(server, path, question.body, WINDOW_SECONDS)
+            answered = drive(server, mix.path, bodies, WINDOW_SECONDS)
             if window:  # the first warms caches
-                figures[server.port].append((server.cpu_seconds() - before) / answered * 1e6)
-    return statistics.median(figures[ours.port]), statistics.median(figures[echo.port])
+                kept.append((server.cpu_seconds() - before) / answered * 1e6)
+    return [statistics.median(kept) for kept in figures]
 
 
-def requests(question: Question) -> list[Row]:
-    """The engine alone, the whole answer, and the server beside an echo of the same body."""
-    engine = best_microseconds(question.engine)
+def requests() -> list[Row]:
+    """The server beside an echo of the same bodies, and beside an echo that also asks the engine."""
+    rows = []
     with (
         serving("tools.bench.echo:app", factory=False) as echo,
+        serving("tools.bench.reckoner:app", factory=False) as reckoner,
         serving("cardmatch.app:create_app", factory=True) as ours,
     ):
-        served, echoed = server_microseconds(ours, echo, question)
+        for mix in mixes():
+            rows += served(mix, server_microseconds((echo, reckoner, ours), mix))
         resident = ours.resident_bytes()
+    return [*rows, Row("resident memory of a worker", resident / MIB, "MiB", 120)]
+
+
+def served(mix: Mix, figures: Sequence[float]) -> list[Row]:
+    """The rows of *mix* from the *figures* of the echo, of the echo with the engine and of the service."""
+    echoed, reckoned, answered = figures
+    alone = mean_microseconds(list(mix.engines.values()))
     return [
-        Row(f"{question.name}: engine", engine, "µs", question.engine_mark),
-        Row(f"{question.name}: answer in words", best_microseconds(question.answer), "µs"),
-        Row(f"{question.name}: bare echo, CPU of the server", echoed, "µs"),
-        Row(f"{question.name}: CPU of the server", served, "µs"),
-        Row(f"{question.name}: server / (echo + engine)", served / (echoed + engine), "×", 1.6),
-        Row("resident memory of a worker", resident / MIB, "MiB", 120),
+        Row(f"{mix.name}: bare echo, CPU of the server", echoed, "µs"),
+        Row(f"{mix.name}: what the engine adds to it", reckoned - echoed, "µs"),
+        Row(f"{mix.name}: CPU of the server", answered, "µs"),
+        Row(f"{mix.name}: server / (echo + engine)", answered / reckoned, "×", 1.6),
+        Row(f"{mix.name}: engine in a loop, mean", alone, "µs"),
+        Row(f"{mix.name}: server / (echo + that)", answered / (echoed + alone), "×"),
     ]
 
 
@@ -97,7 +120,8 @@ def calls(question: Question) -> list[Row]:
 def main() -> int:
     """Print every row; keep them in build/bench.json and, with --write-docs, in docs/scaling.md."""
     rows = [
-        *requests(ESTIMATE),
+        *calls(ESTIMATE),
+        *requests(),
         *calls(TRAINING),
         *calls(COST),
         *calls(SWEEP),

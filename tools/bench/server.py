@@ -56,18 +56,14 @@ def serving(target: str, *, factory: bool) -> Iterator[Server]:
         process.wait(timeout=30)
 
 
-def drive(server: Server, path: str, body: bytes, seconds: float) -> int:
-    """POST *body* over kept-alive connections for *seconds*; the number of answers, each of which must be a 200."""
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    )
-    request = head.encode() + b"Accept: */*\r\n\r\n" + body
+def drive(server: Server, path: str, bodies: Iterator[bytes], seconds: float) -> int:
+    """POST *bodies* over kept-alive connections for *seconds*; the number of answers, each of which must be a 200."""
     connections = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(CONNECTIONS)]
     answered, end = 0, time.monotonic() + seconds
     try:
         while time.monotonic() < end:
             for connection in connections:
-                connection.sendall(request)
+                connection.sendall(_request(path, next(bodies)))
             for connection in connections:
                 _read(connection)
             answered += CONNECTIONS
@@ -75,6 +71,11 @@ def drive(server: Server, path: str, body: bytes, seconds: float) -> int:
         for connection in connections:
             connection.close()
     return answered
+
+
+def _request(path: str, body: bytes) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _read(connection: socket.socket) -> None:
