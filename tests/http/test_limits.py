@@ -45,6 +45,22 @@ def test_chunks_are_put_together(sample: Door) -> None:
     assert (response.status, response.json()["batch"]) == (200, 3)
 
 
+def test_a_body_is_read_to_its_declared_end_and_no_further(sample: Door) -> None:
+    """After as many bytes as Content-Length says nothing is waited for, as nothing can follow."""
+    body = b'{"model":"a"}'
+    headers = {**JSON, "content-length": str(len(body))}
+    assert ask(sample, "POST", "/ask", headers=headers, chunks=[body, None]).status == 200
+    assert ask(sample, "POST", "/ask", headers=headers, chunks=[body[:5], None]).status == 0
+
+
+def test_chunks_end_where_they_end(sample: Door) -> None:
+    """A Content-Length beside a body in chunks says nothing (RFC 9112 §6.3)."""
+    chunks = [b'{"model":"a"}', b"junk"]
+    headers = {**JSON, "content-length": str(len(chunks[0])), "transfer-encoding": "chunked"}
+    response = ask(sample, "POST", "/ask", headers=headers, chunks=chunks)
+    assert (response.status, response.json()["type"]) == (400, "/docs/problems/not_json")
+
+
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_client_that_goes_away_is_not_answered(sample: Door, before: int) -> None:
     """Half a body and a closed connection are no error of anybody."""

@@ -12,7 +12,8 @@ from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Params
 from cardmatch.text.language import Language
 from cardmatch.text.problem import ProblemType, kind_of, mistake
 from cardmatch.text.sentences import PLACEHOLDER, Text, forms_of, sentences
-from cardmatch.text.words import all_assumed, assumed, with_messages
+from cardmatch.text.units import LONGEST_TEXT
+from cardmatch.text.words import all_assumed, assumed, sentence_of_notice, with_messages
 
 
 def test_notices_get_their_message_and_keep_the_rest() -> None:
@@ -22,6 +23,30 @@ def test_notices_get_their_message_and_keep_the_rest() -> None:
     (said,) = with_messages((notice,), Language.ES)
     assert said.message.startswith("200.000 tokens superan los 131.072")
     assert (said.code, said.severity, said.params) == (notice.code, notice.severity, notice.params)
+
+
+def test_what_is_remembered_of_one_notice_is_not_said_of_another() -> None:
+    """Neither language nor figures are mixed up, and a figure that only looks the same is another."""
+
+    def said(value: float, language: Language) -> str:
+        params: Params = {"context_tokens": value, "limit_tokens": 131_072}
+        notice = Notice(code=NoticeCode.CONTEXT_BEYOND_MODEL, severity=Severity.CAUTION, params=params)
+        return with_messages((notice,), language)[0].message
+
+    for _ in range(2):
+        assert said(200_000, Language.ES).startswith("200.000")
+        assert said(200_000, Language.EN).startswith("200,000")
+        assert said(300_000, Language.EN).startswith("300,000")
+
+
+def test_long_texts_of_callers_are_not_kept() -> None:
+    """A sentence about a caller's own text is said each time: who sends long ones must not fill the memory."""
+    kept = sentence_of_notice.cache_info().currsize
+    for number in range(10):
+        params: Params = {"model": f"{number}".ljust(LONGEST_TEXT + 1, "x"), "reference": "a"}
+        notice = Notice(code=NoticeCode.TYPICAL_MODEL, severity=Severity.CAUTION, params=params)
+        assert "…" in with_messages((notice,), Language.EN)[0].message
+    assert sentence_of_notice.cache_info().currsize == kept
 
 
 @pytest.mark.parametrize(

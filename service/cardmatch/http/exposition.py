@@ -14,10 +14,17 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 
 from cardmatch import __version__
+from cardmatch.catalogue.names import models
 from cardmatch.http.meter import BOUNDS_SECONDS, Meter, Series
-from cardmatch.text import language, words
+from cardmatch.text import language, summary, words
 
-_CACHES = {"language": language.negotiated, "assumption": words.sentence_of_assumption}
+_CACHES = {
+    "language": language.negotiated,
+    "model": models.resolved,
+    "assumption": words.sentence_of_assumption,
+    "notice": words.sentence_of_notice,
+    "verdict": summary.verdicts_sentence,
+}
 
 
 class Collector(Protocol):

@@ -20,6 +20,7 @@ MOST_NAMED = 6
 
 _GOOD = (Verdict.COMFORTABLE, Verdict.FITS)
 _NOT_GOOD = (Verdict.TIGHT, Verdict.QUEUES, Verdict.DOES_NOT_FIT)
+_BY_FIGURE = frozenset({Verdict.QUEUES, Verdict.DOES_NOT_FIT})
 
 
 class Subject(NamedTuple):
@@ -161,18 +162,20 @@ def _verdicts(
 ) -> str:
     """One sentence for a mix of verdicts; of a single placement it gives the figure that decides."""
     only = by_verdict[verdicts[0]]
-    if len(verdicts) == 1 and len(only) == 1 and verdicts[0] in {Verdict.QUEUES, Verdict.DOES_NOT_FIT}:
+    if len(verdicts) == 1 and len(only) == 1 and verdicts[0] in _BY_FIGURE:
         params: dict[str, Value] = {
             verdicts[0]: place_name(only[0], cards, language),
             "max_concurrency": _at_once(only[0]),
             "missing_bytes": -only[0].headroom_bytes,
         }
         return say("summaries", f"{verdicts[0]}_one", params, language)
-    return _mix(language, *[(verdict, *_places(verdict, by_verdict[verdict], cards, language)) for verdict in verdicts])
+    return verdicts_sentence(
+        language, *[(verdict, *_places(verdict, by_verdict[verdict], cards, language)) for verdict in verdicts]
+    )
 
 
 @lru_cache(maxsize=1024)  # the same cards come out alike for many jobs
-def _mix(language: Language, *places: tuple[str, ...]) -> str:
+def verdicts_sentence(language: Language, *places: tuple[str, ...]) -> str:
     """The sentence for a mix of verdicts, each followed by its places."""
     params: dict[str, Value] = {verdict: names for verdict, *names in places}
     return say("summaries", "_".join(params), params, language)

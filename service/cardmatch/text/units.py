@@ -58,18 +58,23 @@ TABLES = {
 _LEAST_GIB = GIB // 100
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _HUNDRED, _TEN_CENTS = 100, 0.1
+_KIB_DIGITS = 2
 
 
 class Voice(NamedTuple):
-    """What writing a value takes: the numerals of a language, and its words for units and closed vocabularies."""
+    """What writing a value takes: the numerals of a language, its words for units and closed vocabularies, and sizes.
+
+    `size` writes bytes, and remembers some: weights and cards are of the same sizes in many answers.
+    """
 
     numerals: Numerals
     words: Words
+    size: Callable[[int], str]
 
 
 def voice(language: Language, words: Words) -> Voice:
     """The voice of *language* with the word tables of its data file."""
-    return Voice(numerals(language), words)
+    return Voice(numerals(language), words, lru_cache(maxsize=4096)(_size(numerals(language), words["unit"])))
 
 
 def writer(name: str, listing: str, speaker: Voice) -> Write:
@@ -115,18 +120,21 @@ def _number(value: Value) -> float:
     return value
 
 
-def _bytes(speaker: Voice) -> Write:
+def _size(numbers: Numerals, unit: Mapping[str, str]) -> Callable[[int], str]:
     """In GiB, so that all figures of an answer compare; MiB and KiB are for what would read as nothing there."""
-    unit, numbers, in_kib = speaker.words["unit"], speaker.numerals, _kib(speaker)
-    gib, mib = unit["gib"], unit["mib"]
+    gib, mib, kib = unit["gib"], unit["mib"], unit["kib"]
 
-    @lru_cache(maxsize=4096)  # weights and cards are of the same sizes in many answers
-    def written(size: int) -> str:
+    def write(size: int) -> str:
         if size >= _LEAST_GIB or size <= -_LEAST_GIB or not size:
             return gib % numbers.gib(size)
-        return mib % numbers.brief(size / MIB, 1) if abs(size) >= MIB else in_kib(size)
+        return mib % numbers.brief(size / MIB, 1) if abs(size) >= MIB else kib % numbers.brief(size / KIB, _KIB_DIGITS)
 
-    return lambda value: written(int(_number(value)))
+    return write
+
+
+def _bytes(speaker: Voice) -> Write:
+    write = speaker.size
+    return lambda value: write(int(_number(value)))
 
 
 def _scaled(unit: str, digits: int, divisor: float = 1) -> Callable[[Voice], Write]:
@@ -139,7 +147,7 @@ def _scaled(unit: str, digits: int, divisor: float = 1) -> Callable[[Voice], Wri
     return make
 
 
-_kib = _scaled("kib", 2, KIB)
+_kib = _scaled("kib", _KIB_DIGITS, KIB)
 
 
 def _tokens_per_second(speaker: Voice) -> Write:

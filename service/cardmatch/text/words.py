@@ -18,7 +18,7 @@ from cardmatch.engine.memory.training.answer import TrainingPlacement
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import say, templates
-from cardmatch.text.units import Value
+from cardmatch.text.units import LONGEST_TEXT, Value
 
 _INDEX = re.compile(r"/(\d+)(?=/|$)")
 _OF_PREDICTION = re.compile(r"^/options/\d+/throughput(?:/prediction)?(?=/)")
@@ -29,14 +29,19 @@ ANY_FIELD = "*"
 def with_message(notice: Notice, language: Language) -> Notice:
     """*notice* with its message."""
     params = notice.params
-    values = [value for value in params.values() if not isinstance(value, list)]
-    if len(values) < len(params):  # lists cannot be looked up
+    values = [
+        value
+        for value in params.values()
+        if not (isinstance(value, list) or (isinstance(value, str) and len(value) > LONGEST_TEXT))
+    ]
+    if len(values) < len(params):  # a list cannot be looked up, and a caller's own long text is not worth keeping
         return replace(notice, message=say("notices", notice.code, params, language))
-    return replace(notice, message=_sentence_of_notice(language, notice.code, tuple(params), *values))
+    return replace(notice, message=sentence_of_notice(language, notice.code, tuple(params), *values))
 
 
 @lru_cache(maxsize=4096, typed=True)  # the same cards and engines call for the same notices; typed, since 1 == True
-def _sentence_of_notice(language: Language, code: str, names: tuple[str, ...], *values: Scalar) -> str:
+def sentence_of_notice(language: Language, code: str, names: tuple[str, ...], *values: Scalar) -> str:
+    """The message of a notice whose params are called *names* and are *values*."""
     return say("notices", code, dict(zip(names, values, strict=True)), language)
 
 
@@ -80,6 +85,7 @@ def all_assumed(assumptions: tuple[Assumption, ...], language: Language) -> tupl
     return tuple([assumed(assumption, language) for assumption in assumptions])
 
 
+@lru_cache(maxsize=256)  # there are few
 def asked(question: Question, language: Language) -> Question:
     """*question* with its message."""
     return replace(question, message=say("questions", question.code, {}, language))

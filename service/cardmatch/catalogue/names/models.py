@@ -84,11 +84,12 @@ def index(models: dict[str, ModelRow], names: ModelNames) -> ModelIndex:
 
 def resolve_model_name(known: ModelIndex, text: str) -> Found:
     """The model that *text* means. Raises Invalid: unknown_model or ambiguous_model, with suggestions."""
-    return _resolved(Same(known), text)
+    return resolved(Same(known), text)
 
 
 @lru_cache(maxsize=2048)  # the same names come again and again, and searching takes longer than the answer
-def _resolved(index_of_names: Same[ModelIndex], text: str) -> Found:
+def resolved(index_of_names: Same[ModelIndex], text: str) -> Found:
+    """As `resolve_model_name`, which remembers what it found; what it refuses is searched for each time."""
     known, name = index_of_names.of, fold(text)
     size = bare_size(text)
     if size is not None:
