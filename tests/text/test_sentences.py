@@ -35,7 +35,7 @@ COUNTS = {
     "free_fraction", "gpu_layers", "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "growth",
     "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",
     "maximum", "mean_tokens_per_request", "micro_batch", "min_tokens_per_second_per_user",
-    "minimum", "multiple", "n_cpu_moe", "n_ctx", "units_per_hour",
+    "minimum", "multiple", "n_cpu_moe", "n_ctx", "units_per_hour", "runs", "requests_per_second",
     "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas",
     "requests", "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization",
     "data", "weeks", "widths", "epochs", "examples", "items", "mean_tokens_per_example", "output_tokens_p95",

@@ -128,3 +128,25 @@ def test_what_a_prediction_assumed_is_echoed_where_it_belongs() -> None:
         figures = ask(_body(throughput, _work("item")), predict=_predict(1, 2, 4))
         said = {each.pointer: each.value for each in figures.assumptions}
         assert said[f"/options/0/throughput{pointer}/workload/engine"] == "vllm"
+
+
+def test_a_server_that_was_not_kept_busy_may_do_more() -> None:
+    """At two requests a second offered and 1.98 answered, the rate is the benchmark's, not the machine's."""
+    text = (REPORTS / "vllm_bench.json").read_text(encoding="utf-8")
+    for offered, codes in ((2, ["report_with_failures", "report_not_saturated"]), (8, ["report_with_failures"])):
+        sent = text.replace('"request_rate": "inf"', f'"request_rate": {offered}')
+        throughput = {"kind": "report", "tool": "vllm_bench", "text": sent}
+        notices = ask(_body(throughput, _work())).options[0].notices
+        assert [notice.code.value for notice in notices] == codes
+
+
+@pytest.mark.parametrize("name", ["sglang_bench.jsonl", "sglang_bench.txt"])
+def test_of_several_runs_the_last_counts_and_is_said_to(name: str) -> None:
+    """Benchmarks append: the file has a run at 16 and one at 64 requests at once."""
+    text = (REPORTS / name).read_text(encoding="utf-8")
+    twice = text if name.endswith("jsonl") else text.replace("4.00 ", "1.33 ") + text
+    throughput = {"kind": "report", "tool": "sglang_bench", "text": twice}
+    costed = ask(_body(throughput, _work("request"))).options[0]
+    assert costed.rate is not None
+    assert costed.rate.throughput.expected_units_per_second == pytest.approx(4)
+    assert [(notice.code.value, notice.params["runs"]) for notice in costed.notices] == [("report_of_last_run", 2)]

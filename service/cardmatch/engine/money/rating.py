@@ -15,6 +15,9 @@ from cardmatch.engine.speed.throughput import Throughput, WorkUnit, exactly, sca
 from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, notice
 
+SATURATED = 0.9
+"""A server that answers this share of the requests that come was not kept busy: it might answer more."""
+
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Units of work per second of the whole option; pointers of what was assumed are into the prediction."""
@@ -89,10 +92,23 @@ def _reported(given: Reported, count: int, work: Work) -> Rating:
         notices.append(notice(NoticeCode.REPORT_SCALED, Severity.CAUTION, tool=tool, gpus=gpus, count=count))
     if failed:
         notices.append(notice(NoticeCode.REPORT_WITH_FAILURES, Severity.CAUTION, tool=tool, failed=failed))
+    notices += _of_load(report)
     if _apart(work.prompt_tokens, report.prompt_tokens) or _apart(work.output_tokens, report.output_tokens):
         notices.append(_other_lengths(report, work))
     used = RateUsed(kind="report", throughput=found, tool=report.tool, family=report.family)
     return Rating(used, tuple(notices))
+
+
+def _of_load(report: Report) -> list[Notice]:
+    """That several runs were given, and that requests came no faster than they were answered."""
+    found, tool = [], report.tool.value
+    if report.runs > 1:
+        found.append(notice(NoticeCode.REPORT_OF_LAST_RUN, Severity.CAUTION, tool=tool, runs=report.runs))
+    served = next((rate.units_per_second for rate in report.rates if rate.unit is WorkUnit.REQUEST), None)
+    offered = report.requests_per_second
+    if served is not None and offered is not None and served >= SATURATED * offered:
+        found.append(notice(NoticeCode.REPORT_NOT_SATURATED, Severity.CAUTION, tool=tool, requests_per_second=offered))
+    return found
 
 
 def _apart(asked: int | None, found: float | None) -> bool:

@@ -83,6 +83,8 @@ class NoticeCode(StrEnum):
     DEADLINE_AT_RISK = "deadline_at_risk"  # wall_hours at the slow end, deadline_hours
     REPORT_SCALED = "report_scaled"  # tool, gpus of the report, count of the option
     REPORT_WITH_FAILURES = "report_with_failures"  # tool, failed: requests
+    REPORT_OF_LAST_RUN = "report_of_last_run"  # tool, runs in the text
+    REPORT_NOT_SATURATED = "report_not_saturated"  # tool, requests_per_second that were sent
     REPORT_OF_OTHER_LENGTHS = "report_of_other_lengths"  # tool, prompt_tokens, output_tokens, report_… of both
     MEASURED_OUTSIDE_PREDICTION = "measured_outside_prediction"  # measured, low, high: units per second
     CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_usd_per_month, saved_percent

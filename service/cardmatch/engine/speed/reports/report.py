@@ -46,7 +46,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one benchmark run.
 
     `prompt_tokens` and `output_tokens` are means per request; `accelerators` is how many GPUs the rates are of, where
-    the report says so; `failed_requests` are those that the rates do not count.
+    the report says so; `failed_requests` are those that the rates do not count. `requests_per_second` is the load that
+    was offered, where it had a rate; `runs` how many runs the text holds, of which the last one counts.
     """
 
     tool: Tool
@@ -57,6 +58,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: float | None = None
     accelerators: int | None = None
     failed_requests: int = 0
+    requests_per_second: float | None = None
+    runs: int = 1
 
 
 class Unreadable(Exception):  # noqa: N818 - it says what a text is

@@ -23,36 +23,40 @@ _PRINTED = {
     "total generated tokens": "total_output_tokens",
     "successful requests": "completed",
     "failed requests": "failed",
+    "traffic request rate": "request_rate",
+    "request rate configured (rps)": "request_rate",
 }
 
 
 def read_vllm(text: str) -> Report:
     """The JSON file of `--save-result` or the printed summary. Raises Unreadable for anything else."""
-    fields = _fields(text)
+    fields, runs = _fields(text)
     if "input_throughput" in fields or "total_token_throughput" not in fields:
         raise Unreadable
-    return _report(Tool.VLLM_BENCH, fields)
+    return _report(Tool.VLLM_BENCH, fields, runs)
 
 
 def read_sglang(text: str) -> Report:
     """The last line of `--output-file` or the printed summary. Raises Unreadable for anything else."""
-    fields = _fields(text)
+    fields, runs = _fields(text)
     if "input_throughput" not in fields:
         raise Unreadable
-    return _report(Tool.SGLANG_BENCH, fields)
+    return _report(Tool.SGLANG_BENCH, fields, runs)
 
 
-def _fields(text: str) -> dict[str, Any]:
+def _fields(text: str) -> tuple[dict[str, Any], int]:
+    """Figures of the last run, and how many there are: both tools append to what is there."""
     runs = [row for row in documents(text) if "request_throughput" in row and "output_throughput" in row]
     if runs:
-        return runs[-1]
-    if _BANNER not in text.lower():
+        return runs[-1], len(runs)
+    before, *printed_runs = text.lower().split(_BANNER)
+    if not printed_runs:
         raise Unreadable
-    printed = labels(text)
-    return {field: printed[label] for label, field in _PRINTED.items() if label in printed}
+    printed = labels(before) | labels(printed_runs[-1])
+    return {field: printed[label] for label, field in _PRINTED.items() if label in printed}, len(printed_runs)
 
 
-def _report(tool: Tool, fields: dict[str, Any]) -> Report:
+def _report(tool: Tool, fields: dict[str, Any], runs: int) -> Report:
     output = number(fields.get("output_throughput"))
     inputs = number(fields.get("input_throughput"))
     total = number(fields.get("total_token_throughput"))
@@ -74,4 +78,6 @@ def _report(tool: Tool, fields: dict[str, Any]) -> Report:
         prompt_tokens=ratio(number(fields.get("total_input_tokens")), completed),
         output_tokens=ratio(number(fields.get("total_output_tokens")), completed),
         failed_requests=int(number(fields.get("failed")) or 0),
+        requests_per_second=number(fields.get("request_rate")),
+        runs=runs,
     )
