@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from cardmatch.engine.advice.question import JobName, Profile
 from tools.document_guides import BLOCK, PAGE, PAGES, answered, filled
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -15,9 +17,33 @@ REQUESTS = [(match[2], match[3]) for match in BLOCK.finditer(TEXT)]
 def test_the_page_asks_about_every_system_that_it_names() -> None:
     """Cards, formats, engines and providers of the guides each stand in a request."""
     asked = " ".join(body for _, body in REQUESTS)
-    named = ("rtx-4090", "a100-sxm-40", "a100-sxm-80", "h100-sxm-80", "nvlink", "mig", '"ecc"', "fp8", "awq_int4")
-    for name in (*named, "lora", "full", "llama_cpp", "chainvps", "cloudzy", "monero"):
+    cards = ("rtx-4090", "a100-sxm-40", "a100-sxm-80", "h100-sxm-80", "h100-nvl-94")
+    formats = ('"fp8"', '"int8"', '"awq_int4"', '"fp32"', "gguf:")
+    named = (*cards, *formats, "nvlink", "mig", '"ecc"', '"lora"', '"full"', "stable diffusion", "sdxl")
+    for name in (*named, "llama_cpp", "vllm", "mlperf", "llama_bench", "chainvps", "cloudzy", "monero"):
         assert name in asked, name
+
+
+@pytest.mark.parametrize("row", [5, 6, 7, *range(9, 19), 25])
+def test_every_row_of_the_guides_has_its_requests(row: int) -> None:
+    """A row is named in a heading with requests below it, and in the table at the top."""
+    headed = re.findall(r"^#+ [^\n]*\(rows? ([^)]*)\)$(.*?)(?=^## |\Z)", TEXT, flags=re.MULTILINE | re.DOTALL)
+    below = [body.split("\n### ")[:2] for rows, body in headed if row in _numbers(rows)]
+    assert any("`POST /" in part for parts in below for part in parts)
+    assert any(row in _numbers(cell) for cell in re.findall(r"^\| ([\d, ]+) \|", TEXT, flags=re.MULTILINE))
+
+
+def _numbers(said: str) -> set[int]:
+    """The rows of “9 to 15”, “6 and 7” or “6, 7”."""
+    found = [int(number) for number in re.findall(r"\d+", said)]
+    return set(range(found[0], found[-1] + 1)) if " to " in said else set(found)
+
+
+def test_every_job_and_every_reader_of_the_guides_is_asked_about() -> None:
+    """Rows 16 and 18, by their presets."""
+    asked = " ".join(body for _, body in REQUESTS)
+    for name in (*JobName, *Profile):
+        assert f'"{name}"' in asked, name
 
 
 @pytest.mark.parametrize(("path", "body"), REQUESTS)

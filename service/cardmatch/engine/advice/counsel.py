@@ -19,6 +19,7 @@ from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
 _INFO = Severity.INFO
 _WORTH_SAYING = 0.1
+_A_DIME = 0.1
 _LONG_RUN_HOURS = 4.0
 _MOSTLY = 0.5
 _ODDS_WORTH_SAYING = 0.001
@@ -69,7 +70,7 @@ def _overkill(ground: Ground) -> list[Notice]:
 
 
 def _dearer_job(choice: Choice, free: Choice, saved: float, total: float) -> list[Notice]:
-    if saved < _WORTH_SAYING * total:
+    if saved < max(_WORTH_SAYING * total, _A_DIME):
         return []
     return [
         notice(
@@ -145,7 +146,8 @@ def _bandwidth(choice: Choice) -> list[Notice]:
         return []
     reads = served.memory_share >= served.compute_share
     code = NoticeCode.BANDWIDTH_DECIDES if reads else NoticeCode.COMPUTE_DECIDES
-    return [notice(code, _INFO, card=card.id, share_percent=100 * served.memory_share, memory_gb_s=card.bandwidth_gb_s)]
+    share = max(served.memory_share, served.compute_share)
+    return [notice(code, _INFO, card=card.id, share_percent=100 * share, memory_gb_s=card.bandwidth_gb_s)]
 
 
 def _fp8(card: Card, option: RecommendedOption) -> list[Notice]:

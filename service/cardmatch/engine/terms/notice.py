@@ -119,7 +119,7 @@ class NoticeCode(StrEnum):
     LINK_MATTERS = "link_matters"  # step_bytes, pcie_seconds, nvlink_seconds: of one decode step
     LINK_ONLY_PCIE = "link_only_pcie"  # step_bytes, pcie_seconds, step_seconds
     BANDWIDTH_DECIDES = "bandwidth_decides"  # card, share_percent of a step, memory_gb_s
-    COMPUTE_DECIDES = "compute_decides"  # card, share_percent of a step, memory_gb_s
+    COMPUTE_DECIDES = "compute_decides"  # card, share_percent of a step that it takes, memory_gb_s
     NO_FP8 = "no_fp8"  # card
     FP8_SCALED = "fp8_scaled"  # card
     FP8_PLAIN = "fp8_plain"  # card
