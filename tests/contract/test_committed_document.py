@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import pytest
 
 from cardmatch.http.door import Door
+from cardmatch.http.fields import words
 from cardmatch.http.operation import Operation
 from cardmatch.http.operations import OPERATIONS
 from cardmatch.http.structs import structs
@@ -78,6 +79,31 @@ def test_alternatives_are_told_apart(committed: dict[str, Any]) -> None:
         if len(of_objects) > 1:
             tag = node["discriminator"]["propertyName"]
             assert all("const" in kind["properties"][tag] for kind in of_objects), node
+
+
+def _described(committed: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Struct, field and description of every field of a body or an answer, and of every parameter."""
+    schemas = committed["components"]["schemas"]
+    for name, schema in schemas.items():
+        for field, each in schema.get("properties", {}).items():
+            of_type = schemas[each["$ref"].rpartition("/")[2]] if "$ref" in each else {}
+            yield name, field, each.get("description") or of_type.get("description", "")
+    for operation in OPERATIONS:
+        for parameter in committed["paths"][operation.path][operation.method.lower()].get("parameters", []):
+            yield operation.takes.__name__, parameter["name"], parameter["description"]
+
+
+def test_every_field_and_parameter_is_described(committed: dict[str, Any]) -> None:
+    """By its type (`Meta(description=…)`) or, where that says nothing, in http/fields.json under its struct or `*`."""
+    assert [f"{name}.{field}" for name, field, said in _described(committed) if not said] == []
+
+
+def test_no_description_of_a_field_is_left_over(committed: dict[str, Any]) -> None:
+    """What stands in http/fields.json is what the document says; a field that went, or says it itself, needs none."""
+    said = {(name, field): words for name, field, words in _described(committed)}
+    listed = {(name, field): each for name, fields in words().items() if name != "*" for field, each in fields.items()}
+    assert {place for place, each in listed.items() if said.get(place) != each} == set()
+    assert set(words()["*"].values()) <= set(said.values())
 
 
 def test_names_of_types_are_plain(committed: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from cardmatch import __version__
+from cardmatch.http.fields import told
 from cardmatch.http.operation import Operation
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Problem
 from cardmatch.http.schema import complete, readable
@@ -84,7 +85,7 @@ def _schemas(taken: list[Any], given: list[Any]) -> dict[str, dict[str, Any]]:
     for struct in structs(given) - structs(taken):
         if not struct.__struct_config__.omit_defaults:
             schemas[struct.__name__] = complete(schemas[struct.__name__])
-    return schemas
+    return {name: told(name, readable(schema)) for name, schema in schemas.items()}
 
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
