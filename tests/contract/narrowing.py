@@ -8,7 +8,7 @@ from typing import Any
 Schema = dict[str, Any]
 _LOW = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _HIGH = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
-GROWING = ("NoticeCode", "FaultCode", "QuestionCode", "Rule")
+GROWING = ("NoticeCode", "FaultCode", "QuestionCode", "Component", "Rule")
 """Vocabularies of answers to which releases may add."""
 
 

@@ -15,6 +15,7 @@ from tests.contract.replay import OPENAPI, Promise, broken_answers, broken_reque
 
 RELEASED = sorted((OPENAPI / "released").iterdir())
 CASES = 10
+UNTIL_TAGGED = "clients of this release break; if it is not tagged yet and they may, `make release` keeps it anew"
 each_release = pytest.mark.parametrize("folder", RELEASED, ids=lambda folder: folder.name)
 
 
@@ -39,7 +40,7 @@ def test_nothing_that_was_promised_is_taken_away(present: Promise, folder: Path)
     """Operations, fields and words are still there, bounds are as wide, and answers as certain."""
     promised = promise(folder)
     assert folder.name == promised.document["info"]["version"]
-    assert narrowings(promised.document, present.document) == []
+    assert narrowings(promised.document, present.document) == [], UNTIL_TAGGED
 
 
 @each_release
@@ -47,7 +48,7 @@ def test_examples_of_a_release_are_answered_as_then(service: Door, folder: Path)
     """With the same status, and in the shape that its document gave."""
     promised = promise(folder)
     assert len(promised.examples) > 20
-    assert broken_answers(service, promised) == {}
+    assert broken_answers(service, promised) == {}, UNTIL_TAGGED
 
 
 @pytest.mark.slow
