@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,29 +16,10 @@ from cardmatch.engine.speed.kernels import Kernel, native
 from cardmatch.engine.speed.pace import EngineKind, names, product, reached
 from cardmatch.engine.speed.steady import Load, steady
 from cardmatch.engine.speed.step import timed
-from tools.calibrate.robust import Term, minimise, quantile
+from tools.calibrate.posterior import Row, most_probable
+from tools.calibrate.robust import quantile
+from tools.calibrate.speed_priors import BASES, prior
 
-BASES = {
-    "bandwidth": 0.83,
-    "compute": 0.58,
-    "layer": 45e-6,
-    "step": 0.5e-3,
-    "request": 5e-6,
-    "hop/nvlink": 9e-6,
-    "hop/pcie": 20e-6,
-    "link/nvlink": 0.5,
-    "link/pcie": 0.45,
-}
-"""Priors: the shares that kernels of any engine reach, NCCL's latencies; factors on them start at 1."""
-
-
-PULL = 0.8
-"""Weight of |log(factor)|, in errors of one row of a lone source: a factor leaves 1 only where rows insist."""
-LIGHT, LIGHT_PULL = ("serial", "llama_cpp", "ollama", "mixture"), 0.25
-"""Factors of single streams and of mixtures, which few sources measured and which differ most between engines."""
-BASE_PULL = 3.0
-SATURATION = 0.4
-"""Errors well beyond it count alike: what another set-up explains must not bend the constants."""
 SOURCE_POWER = 0.35
 """A source of n rows weighs n to the power of 1 - this: between one vote a source and one a row."""
 
@@ -89,50 +70,15 @@ def known_of(seen: Observation, known: Mapping[str, float]) -> dict[str, float]:
 
 
 def fit(seen: Sequence[Observation]) -> dict[str, float]:
-    """The constants that *seen* call for."""
-    order = sorted({name for each in seen for parts in each.constants.values() for name in parts})
-    position = {name: index for index, name in enumerate(order)}
+    """The constants that *seen* call for; bases that none speaks to as physics has them."""
     counts = Counter(each.source for each in seen)
-    priors = [BASES.get(name, 1.0) for name in order]
-    terms = [_term(each, counts[each.source] ** -SOURCE_POWER, position) for each in seen]
-    pulls = [_pull(index, priors[index], BASE_PULL if name in BASES else PULL) for index, name in enumerate(order)]
-    return dict(zip(order, minimise([*terms, *pulls], priors), strict=True))
+    named = {name for each in seen for parts in each.constants.values() for name in parts}
+    rows = [Row(each.constants, _error(each), counts[each.source] ** -SOURCE_POWER) for each in seen]
+    return most_probable(rows, {name: prior(name) for name in named | set(BASES)})
 
 
-def _weight(name: str) -> float:
-    """How much it takes to move a constant."""
-    if name in BASES:
-        return BASE_PULL
-    return LIGHT_PULL if any(part in name for part in LIGHT) else PULL
-
-
-def _pull(index: int, prior: float, weight: float) -> Term:
-    return Term(lambda values: weight * abs(math.log(values[index] / prior)), frozenset((index,)))
-
-
-def _term(seen: Observation, weight: float, position: dict[str, int]) -> Term:
-    parts = [(quantity, [position[name] for name in made]) for quantity, made in seen.constants.items()]
-    used = _used(seen)
-
-    def loss(values: Sequence[float]) -> float:
-        found = {}
-        for quantity, indices in parts:
-            value = 1.0
-            for index in indices:
-                value *= values[index]
-            found[quantity] = value
-        error = abs(math.log(predicted(seen, found) / seen.seconds))
-        return weight * SATURATION * (1 - math.exp(-error / SATURATION))
-
-    return Term(loss, frozenset(index for quantity, indices in parts if quantity in used for index in indices))
-
-
-def _used(seen: Observation) -> set[str]:
-    """The quantities that can move the prediction of *seen*."""
-    link = {"hop", "link"} if seen.ranks > 1 else set()
-    if seen.quantity == "prefill":
-        return {"compute", *(link - {"hop"})}
-    return {"bandwidth", "compute", "layer", "step", "request", *link}
+def _error(seen: Observation) -> Callable[[Mapping[str, float]], float]:
+    return lambda found: math.log(predicted(seen, found) / seen.seconds)
 
 
 TAIL = 0.06

@@ -40,8 +40,8 @@ def test_p95_latency_lies_within_a_tenth_of_the_simulation(
     server = Server(
         weights=model.weights.total / pace.bytes_per_second,
         token=2 * model.multiplied / pace.flops_per_second,
-        cached=(cache_read(model, SINGLE, 1001) - cache_read(model, SINGLE, 1000)) / pace.bytes_per_second,
-        fixed=model.layers * pace.layer_seconds + pace.step_seconds,
+        cached=(cache_read(model, SINGLE, 1001) - cache_read(model, SINGLE, 1000)) / pace.cache_bytes_per_second,
+        fixed=model.launches * pace.launch_seconds + pace.step_seconds,
         request=pace.request_seconds,
         slots=slots,
     )

@@ -87,7 +87,8 @@ def _check(setup: dict[str, Any], world: TruthWorld) -> None:
 
 def _job(case: Case, options: AnyEngine, tokens: int, world: TruthWorld) -> ServingJob:
     model, setup = world.model(case.model), case.setup
-    small_cache = setup["engine"] == "tensorrt_llm" and case.model.checkpoint in FP8_CACHE
+    recipe = setup["engine"] == "tensorrt_llm" and case.model.checkpoint in FP8_CACHE
+    small_cache = recipe or "kv cache fp8" in (case.note or "")
     workload = Inference(
         engine=options,
         weights=case.model.checkpoint or "as_published",

@@ -24,7 +24,7 @@ from cardmatch.engine.speed.placed import seat_of
 from cardmatch.engine.speed.serving import QUEUE_PER_REQUEST, Seat, seat_pace, serving_doubt
 from cardmatch.engine.speed.shape import Shape, shape_of
 from cardmatch.engine.speed.steady import settled
-from cardmatch.engine.speed.step import SIXTEEN_BITS, decode_work, prefill_work, timed
+from cardmatch.engine.speed.step import SIXTEEN_BITS, decode_work, link_seconds, prefill_work, timed
 from cardmatch.engine.speed.training import run_of, training_speed
 from cardmatch.engine.terms.units import GB
 
@@ -186,5 +186,5 @@ def _sent(place: _Place, known: _Known, context: float, batch: float, nodes: int
     seconds = []
     for link in (Link.PCIE, fast) if joined else (Link.PCIE,):
         pace = seat_pace(shape, msgspec.structs.replace(seat, layout=layout, link=link), known.speed)
-        seconds.append(work.exchanges * pace.hop_seconds + work.sent_bytes / pace.hop_bytes)
+        seconds.append(link_seconds(work, pace))
     return Sent(work.sent_bytes, seconds[0], seconds[1] if joined else 0.0)

@@ -16,6 +16,7 @@ from cardmatch.engine.speed.band import UNMEASURED, SpeedBand, doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from cardmatch.engine.speed.chip import Chip
 from cardmatch.engine.speed.encoding import EncodeSpeed, encode_speed
+from cardmatch.engine.speed.launches import ATTENTION, FEED_FORWARD
 from cardmatch.engine.speed.pace import EngineKind, Pace
 from cardmatch.engine.speed.serving import Seat, seat_pace
 from cardmatch.engine.speed.shape import Shape, shape_of
@@ -115,4 +116,5 @@ def _heard(encoder: Encoder, windows: int) -> Work:
     blocks = [block for block in encoder.layer.blocks if isinstance(block, Attention)]
     scores = sum(4.0 * block.query_heads * block.head_size for block in blocks)
     one = (2.0 * parameters + encoder.layers * scores * tokens) * tokens
-    return Work(2.0 * parameters, 0.0, one * windows, 0.0, 0.0, encoder.layers, float(windows))
+    kernels = encoder.layers * (ATTENTION + FEED_FORWARD)
+    return Work(2.0 * parameters, 0.0, one * windows, 0.0, 0.0, 0.0, kernels, float(windows))

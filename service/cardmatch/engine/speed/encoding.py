@@ -24,7 +24,7 @@ def encode_speed(
 ) -> EncodeSpeed:
     """Batches of *batch* texts of *tokens* each, on every copy of *seat*.
 
-    The weights are read once a batch beside the arithmetic; every layer is launched once.
+    The weights are read once a batch beside the arithmetic; every kernel is launched once.
     """
     pace = seat_pace(shape, seat, known)
     one = prefill_work(shape, seat.layout, tokens)
@@ -33,7 +33,7 @@ def encode_speed(
         flops=one.flops * batch,
         sent_bytes=one.sent_bytes * batch,
         weights_bytes=read / seat.layout.tensor,
-        layers=shape.layers,
+        launches=shape.launches,
         requests=float(batch),
     )
     seconds = timed(whole, pace).seconds

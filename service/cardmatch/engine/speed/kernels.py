@@ -10,8 +10,9 @@ from cardmatch.engine.hardware.card import DenseRates
 class Kernel(StrEnum):
     """Kernels with an efficiency of their own.
 
-    `weight_only` unpacks to 16 bits before it multiplies (AWQ, GPTQ, bitsandbytes); `ggml` are llama.cpp's for packed
-    types; `fp8_block` keeps a scale for every 128 × 128 block.
+    `weight_only` unpacks to 16 bits before it multiplies (AWQ, GPTQ, bitsandbytes), and `widened` does so with formats
+    whose tensor cores the card lacks; `ggml` are llama.cpp's for packed types; `fp8_block` keeps a scale for every
+    128 × 128 block.
     """
 
     SIXTEEN = "sixteen"
@@ -20,6 +21,7 @@ class Kernel(StrEnum):
     FP4 = "fp4"
     INT8 = "int8"
     WEIGHT_ONLY = "weight_only"
+    WIDENED = "widened"
     GGML = "ggml"
 
 
@@ -52,7 +54,7 @@ def native(kernel: Kernel, rates: DenseRates) -> Kernel:
         Kernel.FP4: rates.fp4_tflops,
         Kernel.INT8: rates.int8_tops,
     }
-    return Kernel.WEIGHT_ONLY if kernel in wanted and wanted[kernel] is None else kernel
+    return Kernel.WIDENED if kernel in wanted and wanted[kernel] is None else kernel
 
 
 def peak_flops(kernel: Kernel, rates: DenseRates) -> float | None:

@@ -26,6 +26,7 @@ from cardmatch.engine.models.parameters import (
     layer_counts,
 )
 from cardmatch.engine.speed.kernels import Kernel, kernel_of
+from cardmatch.engine.speed.launches import launches
 
 
 class ExpertWeights(NamedTuple):
@@ -55,11 +56,13 @@ class Attended(NamedTuple):
 class Shape(NamedTuple):
     """A model in its formats, as the speed formulas see it.
 
-    `weights` are all bytes that every step reads (lookup tables and routed experts apart); `multiplied` the parameters
+    `launches` are the kernels of all layers; `weights` all bytes that every step reads (lookup tables and routed
+    experts apart); `multiplied` the parameters
     that a token is multiplied by; `state_bytes` and `fixed_bytes` what a request reads whatever its length.
     """
 
     layers: int
+    launches: int
     hidden: int
     weights: Share
     experts: tuple[ExpertWeights, ...]
@@ -82,6 +85,7 @@ def shape_of(job: ServingJob) -> Shape:
     read = [share._replace(experts=0) for share in sums.groups]
     return Shape(
         layers=len(model.layer_order),
+        launches=launches(model),
         hidden=model.hidden_size,
         weights=_sum([*read, head]),
         experts=_experts(model, [share.experts for share in sums.groups]),

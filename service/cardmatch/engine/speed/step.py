@@ -1,16 +1,17 @@
 """The time of one forward pass: a decode step of a batch, or the prefill of a prompt.
 
 A decode step reads the weights once and every request's cache; it multiplies `batch` tokens; tensor ranks then add up
-two partial sums a layer over their link (a ring: 2 (t - 1) / t of the data). Bandwidth and arithmetic overlap, so their
-times meet in a smooth maximum.
+two partial sums a layer over their link (a ring: 2 (t - 1) / t of the data, in as many steps as there are neighbours to
+pass it on to and back). Bandwidth, unpacking and arithmetic overlap, so their times meet in smooth maxima.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from cardmatch.engine.hardware.layout import Layout
-from cardmatch.engine.speed.pace import Pace
+from cardmatch.engine.speed.pace import SWITCHED_LINK, Pace
 from cardmatch.engine.speed.shape import Attended, ExpertWeights, Shape
 
 SHARPNESS = 4
@@ -18,10 +19,14 @@ SHARPNESS = 4
 
 SIXTEEN_BITS = 2
 
+ROUTING_SKEW = 2.0
+"""Shape of the gamma distribution that experts' popularity follows: trained routers are far from drawing evenly."""
+
 
 class Work(NamedTuple):
-    """What one GPU does in one pass, whatever its pace: bytes read and sent, operations, exchanges, layers, requests.
+    """What one GPU does in one pass, whatever its pace: bytes read and sent, operations, kernel launches, requests.
 
+    An exchange takes one hop where a switch adds up, and the `ring_hops` of all where each rank passes on to the next.
     Of several pipeline stages, it is what the GPUs at one place of each stage do one after the other.
     """
 
@@ -30,7 +35,8 @@ class Work(NamedTuple):
     flops: float
     sent_bytes: float
     exchanges: float
-    layers: int
+    ring_hops: float
+    launches: int
     requests: float
 
 
@@ -59,9 +65,14 @@ def weights_read(shape: Shape, layout: Layout, batch: float) -> float:
 
 
 def covered(each: ExpertWeights, tokens: float) -> float:
-    """The share of the experts that *tokens* use, each drawing its own at random."""
-    missed: float = (1.0 - each.per_token / each.experts) ** max(tokens, 1.0)
-    return 1.0 - missed
+    """The share of the experts that *tokens* use, where some experts are drawn more often than others.
+
+    An expert that is drawn g times as often as the mean is missed by n tokens with exp(-n g k / E); over a gamma
+    distribution of g with shape a and mean 1 that is (1 + n k / (a E))^-a.
+    """
+    drawn = each.per_token / each.experts
+    missed: float = (1.0 + (max(tokens, 1.0) - 1.0) * drawn / ROUTING_SKEW) ** -ROUTING_SKEW
+    return 1.0 - (1.0 - drawn) * missed
 
 
 def cache_read(shape: Shape, layout: Layout, context: float) -> float:
@@ -86,33 +97,48 @@ def seen_flops(attended: tuple[Attended, ...], context: float) -> float:
     return total
 
 
-def exchanged(shape: Shape, layout: Layout, tokens: float) -> tuple[float, float]:
-    """Bytes that one GPU sends for *tokens*, and in how many exchanges: tensor ranks' sums, experts, stages."""
+class Exchanged(NamedTuple):
+    """Bytes that one GPU sends, in how many exchanges, and in how many hops if they go round a ring."""
+
+    bytes: float
+    exchanges: float
+    ring_hops: float
+
+
+_NOTHING = Exchanged(0.0, 0.0, 0.0)
+
+
+def exchanged(shape: Shape, layout: Layout, tokens: float) -> Exchanged:
+    """What one GPU sends for *tokens*: tensor ranks' sums, experts, stages."""
     one = tokens * shape.hidden * SIXTEEN_BITS
-    sent = exchanges = 0.0
+    sent = exchanges = ring = 0.0
     if layout.tensor > 1:
         exchanges = 2.0 * shape.layers
-        sent = exchanges * 2 * (layout.tensor - 1) / layout.tensor * one
+        ring = exchanges * 2 * (layout.tensor - 1)
+        sent = ring / layout.tensor * one
     if layout.expert > layout.tensor:
         for each in shape.experts:
             exchanges += 2.0 * each.layers
+            ring += 2.0 * each.layers
             sent += 2.0 * each.layers * min(each.per_token, layout.expert - 1) * one / layout.tensor
     if layout.pipeline > 1:
         exchanges += layout.pipeline - 1
+        ring += layout.pipeline - 1
         sent += (layout.pipeline - 1) * one
-    return sent, exchanges
+    return Exchanged(sent, exchanges, ring)
 
 
 def decode_work(shape: Shape, layout: Layout, batch: float, context: float) -> Work:
     """A step in which *batch* requests with *context* tokens each get their next token, through all stages."""
-    sent, exchanges = exchanged(shape, layout, batch) if layout.gpus > 1 else (0.0, 0.0)
+    sent = exchanged(shape, layout, batch) if layout.gpus > 1 else _NOTHING
     return Work(
         weights_bytes=weights_read(shape, layout, batch),
         cache_bytes=batch * cache_read(shape, layout, context),
         flops=2.0 * shape.multiplied * batch / layout.tensor,
-        sent_bytes=sent,
-        exchanges=exchanges,
-        layers=shape.layers,
+        sent_bytes=sent.bytes,
+        exchanges=sent.exchanges,
+        ring_hops=sent.ring_hops,
+        launches=shape.launches,
         requests=batch,
     )
 
@@ -122,18 +148,26 @@ def prefill_work(shape: Shape, layout: Layout, tokens: float) -> Work:
 
     What the batches read and launch is counted with the decode steps that share them.
     """
-    sent = exchanged(shape, layout, tokens)[0] if layout.gpus > 1 else 0.0
+    sent = exchanged(shape, layout, tokens).bytes if layout.gpus > 1 else 0.0
     flops = (2.0 * shape.multiplied + attention_flops(shape, tokens / 2)) * tokens
-    return Work(0.0, 0.0, flops / layout.tensor, sent, 0.0, 0, 0.0)
+    return Work(0.0, 0.0, flops / layout.tensor, sent, 0.0, 0.0, 0, 0.0)
 
 
 def timed(work: Work, pace: Pace) -> Step:
     """The seconds of *work* at *pace*."""
     memory, compute = work.weights_bytes / pace.bytes_per_second, work.flops / pace.flops_per_second
-    reading = work.cache_bytes / pace.bytes_per_second
-    link = work.exchanges * pace.hop_seconds + work.sent_bytes / pace.hop_bytes
-    fixed = work.layers * pace.layer_seconds + work.requests * pace.request_seconds
-    if work.layers:
+    if pace.unpacked_bytes_per_second < math.inf:
+        memory = math.hypot(memory, work.weights_bytes / pace.unpacked_bytes_per_second)
+    reading = work.cache_bytes / pace.cache_bytes_per_second
+    link = link_seconds(work, pace)
+    fixed = work.launches * pace.launch_seconds + work.requests * pace.request_seconds
+    if work.launches:
         fixed += pace.step_seconds
     overlapped: float = (memory**SHARPNESS + compute**SHARPNESS) ** (1 / SHARPNESS)
     return Step(compute, memory, reading, link, fixed, overlapped + reading + link + fixed)
+
+
+def link_seconds(work: Work, pace: Pace) -> float:
+    """The seconds that the exchanges of *work* take: each hop's latency, and the bytes."""
+    hops = work.exchanges if pace.link == SWITCHED_LINK else work.ring_hops
+    return hops * pace.hop_seconds + work.sent_bytes / pace.hop_bytes
