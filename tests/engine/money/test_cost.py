@@ -87,10 +87,16 @@ def test_storage_runs_on_while_the_machine_is_off() -> None:
     assert bill["storage_stopped"] == pytest.approx(14 * 720 / 730, abs=1e-6)
 
 
-def test_storage_without_a_price_is_said() -> None:
-    """Nobody stores for nothing; where no price is known the answer says so."""
-    costed = only(ask({"options": [option()], "work": job(), "data": {"stored_gb": 10}}))
+def test_storage_without_a_price_is_said_and_asked_for() -> None:
+    """Nobody stores for nothing: 730 GB for the hour of the run are a dollar-month, at ten cents the dearest read."""
+    figures = ask({"options": [option()], "work": job(), "data": {"stored_gb": 730}})
+    costed = only(figures)
     assert [notice.code.value for notice in costed.notices] == ["storage_price_unknown"]
+    assert costed.total.expected_usd == pytest.approx(1)
+    assert costed.total.high_usd == pytest.approx(1.1)
+    assert costed.total.basis.value == "extrapolated"
+    assert figures.ask_next is not None
+    assert figures.ask_next.pointer == "/options/0/charges/storage_usd_per_gb_month"
 
 
 def test_setup_address_and_tax() -> None:

@@ -145,3 +145,13 @@ def test_the_total_is_also_given_in_the_currency_asked_for() -> None:
     costed = only(ask({"options": [option(10)], "work": job(), "currency": {"code": "EUR", "usd": 1.25}}))
     assert costed.in_currency is not None
     assert costed.in_currency.expected == pytest.approx(8)
+
+
+def test_a_price_whose_currency_nobody_stated_is_said() -> None:
+    """A provider prints 0.26 and no sign; the caller takes it for euros."""
+    row = offer(usd_per_hour=None, price_native={"amount": 0.26, "currency": None, "unit": "hour"})
+    rated = only(ask(_body(currency={"code": "EUR", "usd": 1.16}), offers=(row,)))
+    assert rated.price.usd_per_hour == pytest.approx(0.26 * 1.16)
+    assert [(notice.code.value, notice.params) for notice in rated.notices] == [
+        ("price_currency_assumed", {"currency": "EUR"})
+    ]

@@ -27,6 +27,9 @@ AUTO_STOP_SECONDS = 10
 EGRESS_WHERE_UNKNOWN = 0.12
 """Dollars per GB at the upper end of the band where no price is known: the dearest first tier read (Google Cloud)."""
 
+STORAGE_WHERE_UNKNOWN = 0.10
+"""Dollars per GB and month, likewise: the dearest read (Google Cloud, DigitalOcean)."""
+
 Increment = Annotated[int, Meta(ge=1, le=2_678_400, description="Seconds to which time is rounded up.")]
 BilledMonth = Annotated[float, Meta(ge=600, le=744, description="Hours that a month is billed as.")]
 HourlyCharge = Annotated[float, Meta(ge=0, le=10**6, description="US dollars per hour.")]

@@ -10,12 +10,12 @@ from cardmatch.engine.money.answer import BreakEven, HoursOfWork, Line, LineCode
 from cardmatch.engine.money.band import UsdBand, dollars, spread
 from cardmatch.engine.money.bill import LINES, Bill, Hours, bill
 from cardmatch.engine.money.break_even import ApiPrices, Filled, break_even
-from cardmatch.engine.money.charges import EGRESS_WHERE_UNKNOWN
 from cardmatch.engine.money.per import foreign, per
 from cardmatch.engine.money.price import PurchasePrice
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.setting import Market, Setting
 from cardmatch.engine.money.spot import interval_hours
+from cardmatch.engine.money.unknown import Unknown, unknown
 from cardmatch.engine.money.work import Job
 from cardmatch.engine.terms.band import Basis, weakest
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
@@ -30,27 +30,26 @@ FIRST_ORDER = 0.5
 
 
 class Column(msgspec.Struct, frozen=True):
-    """An option's figures, what two facts that nobody published could add to its cost, and what buying was assumed."""
+    """An option's figures, what missing facts could add to its cost, and what buying was assumed."""
 
     cost: OptionCost
-    increment_usd: float
-    egress_usd: float
+    unknown: Unknown
     bought: Filled
 
 
 def column(setting: Setting, question: CostQuestion, market: Market, apis: ApiPrices) -> Column:
     """Everything the answer says of the option that *setting* describes."""
     paid = bill(setting.plan)
-    unknown = (_unknown_increment_usd(setting, paid), _unknown_egress_usd(setting))
+    missing = unknown(setting, paid)
     compared, bought = break_even(setting, question, market, paid, apis)
-    return Column(_option_cost(setting, question, paid, compared, unknown), *unknown, bought)
+    return Column(_option_cost(setting, question, paid, compared, missing), missing, bought)
 
 
 def _option_cost(
-    setting: Setting, question: CostQuestion, paid: Bill, compared: BreakEven, unknown: tuple[float, float]
+    setting: Setting, question: CostQuestion, paid: Bill, compared: BreakEven, missing: Unknown
 ) -> OptionCost:
     lines = tuple([Line(code, dollars(usd)) for code, usd in zip(LINES, paid.amounts, strict=True) if usd])
-    total = _total(setting, paid, sum([line.usd for line in lines]), unknown)
+    total = _total(setting, paid, sum([line.usd for line in lines]), missing)
     waiting = sum(line.usd for line in lines if line.code is LineCode.WAITING)
     each = per(paid.total_usd, paid.hours.units, question)
     return OptionCost(
@@ -86,23 +85,7 @@ def _option_cost(
     )
 
 
-def _unknown_increment_usd(setting: Setting, paid: Bill) -> float:
-    """What billing by the hour would add, where nobody says how the provider rounds."""
-    if setting.terms.increment_known or setting.owned is not None:
-        return 0.0
-    by_the_hour = msgspec.structs.replace(setting.plan, increment_hours=1.0)
-    return max(bill(by_the_hour).total_usd - paid.total_usd, 0.0)
-
-
-def _unknown_egress_usd(setting: Setting) -> float:
-    """What the data would cost at the dearest price read, where the provider's is unknown."""
-    if not setting.egress_unknown:
-        return 0.0
-    moved = setting.plan.out_gb * (1 if setting.plan.service else setting.plan.runs)
-    return moved * EGRESS_WHERE_UNKNOWN
-
-
-def _total(setting: Setting, paid: Bill, expected: float, unknown: tuple[float, float]) -> UsdBand:
+def _total(setting: Setting, paid: Bill, expected: float, missing: Unknown) -> UsdBand:
     """The band of independent errors: the price, the rate, and what is not known of the terms."""
     quote, rate = setting.quote, setting.rating.used.throughput
     ups, downs = [paid.rent_usd * quote.up], [paid.rent_usd * quote.down]
@@ -112,8 +95,8 @@ def _total(setting: Setting, paid: Bill, expected: float, unknown: tuple[float, 
         fast = msgspec.structs.replace(setting.plan, units_per_second=rate.high_units_per_second)
         ups.append(max(bill(slow).total_usd - paid.total_usd, 0.0))
         downs.append(max(paid.total_usd - bill(fast).total_usd, 0.0))
-    ups.extend(unknown)
-    if setting.egress_unknown:
+    ups.extend(missing.values())
+    if missing:
         basis = weakest(basis, Basis.EXTRAPOLATED)
     return spread(expected, downs, ups, basis)
 

@@ -170,8 +170,7 @@ def _ask_next(question: CostQuestion, columns: dict[str, Column]) -> Question | 
             continue
         figures = columns[option.label]
         total = figures.cost.total.expected_usd or 1.0
-        found.append((figures.increment_usd / total, QuestionCode.BILLING_INCREMENT_SECONDS, index))
-        found.append((figures.egress_usd / total, QuestionCode.EGRESS_USD_PER_GB, index))
+        found += [(usd / total, code, index) for code, usd in figures.unknown.items()]
     share, code, index = max(found, default=(0.0, QuestionCode.EGRESS_USD_PER_GB, 0))
     if share > WORTH_ASKING:
         return Question(code=code, pointer=f"/options/{index}/charges/{code}")

@@ -99,7 +99,7 @@ def offer_quote(price: OfferPrice, offers: Mapping[str, Offer], on: dt.date, hou
         down=-math.expm1(-drift),
         up=up,
         basis=Basis.EXTRAPOLATED if aged else Basis.EXACT,
-        notices=_notices(offer, age, drift),
+        notices=(*_notices(offer, age, drift), *_of_currency(offer, price.currency)),
     )
 
 
@@ -136,6 +136,14 @@ def _oldest_days(offer: Offer, on: dt.date) -> int:
 def _drift(days: int) -> float:
     """Log of what a price may have moved in *days*: as a random walk, with the root of time."""
     return DRIFT_PER_QUARTER * math.sqrt(days / DAYS_PER_QUARTER) if days > FRESH_DAYS else 0.0
+
+
+def _of_currency(offer: Offer, currency: Currency | None) -> tuple[Notice, ...]:
+    """That nobody stated the currency of a price, and the caller's was taken."""
+    native = offer.price_native
+    if currency is None or native is None or native.currency is not None:
+        return ()
+    return (notice(NoticeCode.PRICE_CURRENCY_ASSUMED, Severity.CAUTION, currency=currency.code),)
 
 
 def _notices(offer: Offer, age: int, drift: float) -> tuple[Notice, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from cardmatch.engine.money.charges import EGRESS_WHERE_UNKNOWN, Terms, month_hours, terms_of
+from cardmatch.engine.money.charges import EGRESS_WHERE_UNKNOWN, STORAGE_WHERE_UNKNOWN, Terms, month_hours, terms_of
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.option import Option
 from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
@@ -159,7 +159,8 @@ def _notices(question: CostQuestion, machines: Machines, terms: Terms, *, egress
         found.append(notice(NoticeCode.EGRESS_PRICE_UNKNOWN, Severity.CAUTION, data_gb=out, per_gb_usd=price))
     stored = moved(question, SweepParameter.STORED_GB)
     if stored and terms.storage_usd_per_gb_month is None:
-        found.append(notice(NoticeCode.STORAGE_PRICE_UNKNOWN, Severity.CAUTION, data_gb=stored))
+        price = STORAGE_WHERE_UNKNOWN
+        found.append(notice(NoticeCode.STORAGE_PRICE_UNKNOWN, Severity.CAUTION, data_gb=stored, per_gb_usd=price))
     return found
 
 

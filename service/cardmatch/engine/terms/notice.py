@@ -65,7 +65,8 @@ class NoticeCode(StrEnum):
     PRICE_IS_MARKET_MEDIAN = "price_is_market_median"  # no param
     UNUSED_GPUS = "unused_gpus"  # unused, gpus: of the machines that are rented
     EGRESS_PRICE_UNKNOWN = "egress_price_unknown"  # data_gb, per_gb_usd: of the upper end of the band
-    STORAGE_PRICE_UNKNOWN = "storage_price_unknown"  # data_gb
+    STORAGE_PRICE_UNKNOWN = "storage_price_unknown"  # data_gb, per_gb_usd: of the upper end of the band
+    PRICE_CURRENCY_ASSUMED = "price_currency_assumed"  # currency
     REPLICAS_NEEDED = "replicas_needed"  # replicas
     SERVICE_NEAR_CAPACITY = "service_near_capacity"  # busy_percent, limit_percent
     OWNED_AND_ALWAYS_BUSY = "owned_and_always_busy"  # no param
@@ -180,6 +181,7 @@ class QuestionCode(StrEnum):
     BATCH = "batch"
     BILLING_INCREMENT_SECONDS = "billing_increment_seconds"
     EGRESS_USD_PER_GB = "egress_usd_per_gb"
+    STORAGE_USD_PER_GB_MONTH = "storage_usd_per_gb_month"
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
