@@ -43,6 +43,15 @@ def applied(body: dict[str, Any], changes: list[dict[str, Any]]) -> dict[str, An
     return changed
 
 
+def spelled_out(body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """*body* with everything that *answer* says was assumed of its workload; a list holds what is assumed of it."""
+    assumed = [dict(each) for each in answer["assumptions"] if each["pointer"].startswith("/workload/")]
+    for each in assumed:
+        if each["pointer"] == "/workload/lora/targets":
+            each["value"] = [each["value"]]
+    return applied(body, assumed)
+
+
 def follow_ways(body: dict[str, Any]) -> dict[str, Any]:
     """The answer to *body*, each of whose ways was asked for: it gets the verdict and the room that it promised."""
     answer = ask(body)

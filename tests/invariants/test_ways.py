@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cardmatch.engine.memory.training.frameworks import Framework
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
 from cardmatch.engine.terms.fault import Invalid
-from tests.invariants.changed import WORLD, ask, follow_ways, just_runs
+from tests.invariants.changed import WORLD, ask, follow_ways, just_runs, spelled_out
 
 GIB = 1 << 30
 MODELS = sorted(WORLD.models)
@@ -75,6 +75,24 @@ def _answered(body: dict[str, Any]) -> dict[str, Any]:
     return follow_ways(body)
 
 
+def _says_all(body: dict[str, Any]) -> None:
+    """Asked with all that was assumed, the request is answered with the same figures, and nothing more is assumed."""
+    try:
+        first = ask({**body, "ways_to_fit": False})
+    except Invalid:
+        assume(False)
+    second = ask({**spelled_out(body, first), "ways_to_fit": False})
+    assert second["placements"] == first["placements"]
+    assert not [each for each in second["assumptions"] if each["pointer"].startswith("/workload/")]
+
+
+@EXAMPLES
+@given(st.sampled_from(MODELS), training, cards)
+def test_nothing_is_assumed_in_silence_of_training(model: str, workload: dict[str, Any], card: dict[str, Any]) -> None:
+    """Every default that bears on the figures is among the assumptions."""
+    _says_all({"model": model, "workload": workload, "cards": [card]})
+
+
 @EXAMPLES
 @given(st.sampled_from(MODELS), training, cards)
 def test_training(model: str, workload: dict[str, Any], card: dict[str, Any]) -> None:
@@ -128,6 +146,13 @@ def test_images_and_video(model: str, workload: dict[str, Any], card: dict[str, 
         just_runs(body, "frames", largest["frames"], 4096)
 
 
+@EXAMPLES
+@given(st.sampled_from(list(WORLD.pipelines.rows)), diffusion, cards)
+def test_nothing_is_assumed_in_silence_of_images(model: str, workload: dict[str, Any], card: dict[str, Any]) -> None:
+    """Every default that bears on the figures is among the assumptions."""
+    _says_all({"model": model, "workload": workload, "cards": [card]})
+
+
 encoding = st.one_of(
     _some(
         {"kind": "encode", "task": st.sampled_from(["embedding", "rerank"])},
@@ -142,6 +167,14 @@ encoding = st.one_of(
         {"batch": st.sampled_from([1, 7, 4096]), "beams": st.sampled_from([1, 5, 128]), "audio_seconds": st.just(3600)},
     ),
 )
+
+
+@EXAMPLES
+@given(st.sampled_from(MODELS), encoding, cards)
+def test_nothing_is_assumed_in_silence_of_encoders(model: str, workload: dict[str, Any], card: dict[str, Any]) -> None:
+    """Every default that bears on the figures is among the assumptions."""
+    name = "openai/whisper-large-v3" if workload["task"] == "speech" else model
+    _says_all({"model": name, "workload": workload, "cards": [card]})
 
 
 @EXAMPLES

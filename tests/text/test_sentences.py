@@ -47,8 +47,8 @@ NAMES = {
     "hourly", "job", "kind", "known", "label", "low", "needed", "preset",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
-    "sharding", "source", "suggestions", "target", "targets", "task", "tight",
-    "valid_from", "valid_until", "value", "version",
+    "sharding", "source", "suggestions", "target", "targets", "task", "tasks", "tight",
+    "fused_optimizer", "upcast_embeddings", "kernels", "valid_from", "valid_until", "value", "version",
 }  # fmt: skip
 CATEGORIES = {"zero", "one", "two", "few", "many", "other"}
 ENDS = {Language.EN: (".", "?"), Language.ES: (".", "?"), Language.ZH: ("。", "？")}

@@ -122,6 +122,7 @@ class FaultCode(StrEnum):
     FRAMES_OF_IMAGE_MODEL = "frames_of_image_model"  # maximum
     BATCH_BEYOND_REASON = "batch_beyond_reason"  # limit_bytes: more than any GPU will ever hold
     NO_DENOISER = "no_denoiser"  # no param: nothing in the pipeline makes pictures
+    FIELD_OF_OTHER_TASK = "field_of_other_task"  # task: of the request, tasks: that the field belongs to
     ONE_GPU_A_COPY = "one_gpu_a_copy"  # workload, count: of GPUs, each of which runs a copy of its own
     COMPONENT_UNKNOWN = "component_unknown"  # name: whose role does not show, known: those that do
     # Encoding. In brackets: params.

@@ -44,6 +44,8 @@ class NoticeCode(StrEnum):
     FIT_MOVES_LAYERS = "fit_moves_layers"  # margin_bytes that llama.cpp leaves free, moved_bytes that go to RAM
     TRAINING_OFFLOAD = "training_offload"  # offloaded_bytes
     ALLOCATOR_SQUEEZED = "allocator_squeezed"  # budget_bytes
+    PRECISION_NOT_NATIVE = "precision_not_native"  # card, precision
+    FLASH_NOT_ON_CARD = "flash_not_on_card"  # card
     EXPERTS_NOT_QUANTISED = "experts_not_quantised"  # format
     COMPONENTS_OFFLOADED = "components_offloaded"  # offloaded_bytes
     COMPONENTS_ASSUMED = "components_assumed"  # components: names of those whose facts are not of a configuration

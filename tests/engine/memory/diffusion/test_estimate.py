@@ -200,10 +200,10 @@ def test_stated_components_are_said_to_be_so() -> None:
         ("sdxl", {"formats": {"transformer": "nf4"}}, FaultCode.WRONG_VALUE, "/workload/formats/transformer"),
         ("sdxl", {"formats": {"unet": "gguf:Q9_9"}}, FaultCode.WRONG_VALUE, "/workload/formats/unet"),
         ("sdxl", {"formats": {"unet": "absent"}}, FaultCode.NO_DENOISER, "/workload/formats/unet"),
-        ("sdxl", {"lora_rank": 8}, FaultCode.CONFLICTS_WITH, "/workload/lora_rank"),
+        ("sdxl", {"lora_rank": 8}, FaultCode.FIELD_OF_OTHER_TASK, "/workload/lora_rank"),
         ("sdxl", {"precision": "mixed_bf16"}, FaultCode.WRONG_VALUE, "/workload/precision"),
-        ("sdxl", {"task": "lora", "vae_tiling": True}, FaultCode.CONFLICTS_WITH, "/workload/vae_tiling"),
-        ("sdxl", {"task": "lora", "offload": "model"}, FaultCode.CONFLICTS_WITH, "/workload/offload"),
+        ("sdxl", {"task": "lora", "vae_tiling": True}, FaultCode.FIELD_OF_OTHER_TASK, "/workload/vae_tiling"),
+        ("sdxl", {"task": "lora", "offload": "model"}, FaultCode.FIELD_OF_OTHER_TASK, "/workload/offload"),
         (
             "flux",
             {"task": "full", "formats": {"transformer": "nf4"}},

@@ -97,8 +97,8 @@ def test_a_length_beyond_the_model_is_noticed() -> None:
     [
         ("BAAI/bge-m3", {"task": "speech"}, FaultCode.TASK_OF_OTHER_MODEL, "/workload/task"),
         ("openai/whisper-large-v3", {"task": "embedding"}, FaultCode.TASK_OF_OTHER_MODEL, "/workload/task"),
-        ("BAAI/bge-m3", {"audio_seconds": 3}, FaultCode.CONFLICTS_WITH, "/workload/audio_seconds"),
-        ("openai/whisper-base", {"task": "speech", "sequence_tokens": 3}, FaultCode.CONFLICTS_WITH,
+        ("BAAI/bge-m3", {"audio_seconds": 3}, FaultCode.FIELD_OF_OTHER_TASK, "/workload/audio_seconds"),
+        ("openai/whisper-base", {"task": "speech", "sequence_tokens": 3}, FaultCode.FIELD_OF_OTHER_TASK,
          "/workload/sequence_tokens"),
     ],
 )  # fmt: skip

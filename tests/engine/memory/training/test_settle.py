@@ -25,8 +25,11 @@ def test_the_documented_defaults_are_filled_in_and_named() -> None:
         "/workload/sequence_tokens": 2048,
         "/workload/micro_batch": 1,
         "/workload/attention": "flash",
+        "/workload/kernels": "eager",
         "/workload/gradient_checkpointing": "full",
         "/workload/fused_loss": False,
+        "/workload/packing": True,
+        "/workload/fused_optimizer": True,
         "/workload/lora/rank": 16,
         "/workload/lora/targets": "all_linear",
     }

@@ -12,6 +12,7 @@ from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 _TRAINING = ("lora_rank", "gradient_checkpointing", "optimizer", "cache_latents")
 _MAKING = ("vae_tiling", "vae_slicing")
+_TUNING = [Task.LORA.value, Task.FULL.value]
 
 
 def check(workload: Diffusion, pipeline: Pipeline) -> None:
@@ -60,7 +61,7 @@ def _inference(workload: Diffusion) -> Iterator[Fault]:
         yield Fault(code=FaultCode.WRONG_VALUE, pointer="/workload/precision", params={**params})
     for name in _TRAINING:
         if getattr(workload, name) is not None:
-            yield Fault(code=FaultCode.CONFLICTS_WITH, pointer=f"/workload/{name}", params={"field": "/workload/task"})
+            yield _elsewhere(workload, name, [Task.LORA.value] if name == "lora_rank" else _TUNING)
 
 
 def _training(workload: Diffusion) -> Iterator[Fault]:
@@ -76,4 +77,10 @@ def _training(workload: Diffusion) -> Iterator[Fault]:
             params={"method": workload.task.value},
         )
     for name in names:
-        yield Fault(code=FaultCode.CONFLICTS_WITH, pointer=f"/workload/{name}", params={"field": "/workload/task"})
+        yield _elsewhere(workload, name, [Task.INFERENCE.value])
+
+
+def _elsewhere(workload: Diffusion, name: str, tasks: list[str]) -> Fault:
+    """The field *name* belongs to other *tasks* than the one of *workload*."""
+    params: dict[str, str | list[str]] = {"task": workload.task.value, "tasks": tasks}
+    return Fault(code=FaultCode.FIELD_OF_OTHER_TASK, pointer=f"/workload/{name}", params={**params})

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload, Diffusion, Task
-from cardmatch.engine.memory.training.recipes import Optimizer, Recipe
+from cardmatch.engine.memory.training.recipes import Optimizer, Precision, Recipe
 from cardmatch.engine.models.diffusion.component import Component, Pipeline
 from cardmatch.engine.terms.band import Basis
 
@@ -53,6 +53,7 @@ class DiffusionJob(msgspec.Struct, frozen=True, kw_only=True):
     pipeline: Pipeline
     parts: tuple[Part, ...]
     size: Size
+    precision: Precision
     doubled: bool
     eager: bool
     trained: Trained | None

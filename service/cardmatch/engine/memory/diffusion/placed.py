@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Host
+from cardmatch.engine.memory.arithmetic import unsuited
 from cardmatch.engine.memory.diffusion.answer import DiffusionPerGpu, DiffusionPhase, DiffusionPlacement, Makeable
 from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration, Factors
 from cardmatch.engine.memory.diffusion.curves import Curve, PhaseName, activations
@@ -144,7 +145,7 @@ def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
         headroom_bytes=judged.budget - judged.expected,
         host=Host(ram_bytes=judged.host),
         largest=_makeable(tried, judged.budget),
-        notices=_notices(judged),
+        notices=_notices(judged, tried.job, placement),
     )
 
 
@@ -186,8 +187,8 @@ def _phase(curve: Curve, job: DiffusionJob) -> DiffusionPhase:
     )
 
 
-def _notices(judged: Judged) -> tuple[Notice, ...]:
-    found = []
+def _notices(judged: Judged, job: DiffusionJob, placement: Placement) -> tuple[Notice, ...]:
+    found = unsuited(placement.device, job.precision)
     if judged.squeezed:
         found.append(notice(NoticeCode.ALLOCATOR_SQUEEZED, Severity.CAUTION, budget_bytes=judged.budget))
     if judged.host:

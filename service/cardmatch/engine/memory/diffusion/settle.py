@@ -46,6 +46,7 @@ def settle(workload: Diffusion, pipeline: Pipeline) -> Settled:
             workload.height_pixels or pipeline.height_pixels,
             workload.frames or pipeline.frames,
         ),
+        precision=precision,
         doubled=not training and pipeline.guidance is Guidance.BATCHED and workload.guidance is not False,
         eager=workload.attention is AttentionKernel.EAGER,
         trained=_trained(workload, precision) if training else None,
@@ -96,7 +97,7 @@ def _assumptions(job: DiffusionJob, precision: Precision) -> tuple[Assumption, .
         filled["frames"] = size.frames
     if job.trained is not None:
         filled["optimizer"] = (asked.optimizer or OptimizerName.ADAMW).value
-        filled["gradient_checkpointing"] = "full" if job.trained.checkpointing else "none"
+        filled["gradient_checkpointing"] = job.trained.checkpointing
         filled["cache_latents"] = True
         if job.trained.rank:
             filled["lora_rank"] = job.trained.rank

@@ -86,8 +86,13 @@ def _check(workload: Encode, architecture: Architecture) -> None:
         params = {"model_kind": architecture.family, "task": workload.task.value}
         raise Invalid(Fault(code=FaultCode.TASK_OF_OTHER_MODEL, pointer="/workload/task", params={**params}))
     wrong = ("sequence_tokens",) if speech else ("audio_seconds", "beams")
+    right = [each.value for each in EncodeTask if (each is EncodeTask.SPEECH) is not speech]
     faults = [
-        Fault(code=FaultCode.CONFLICTS_WITH, pointer=f"/workload/{name}", params={"field": "/workload/task"})
+        Fault(
+            code=FaultCode.FIELD_OF_OTHER_TASK,
+            pointer=f"/workload/{name}",
+            params={"task": workload.task.value, "tasks": right},
+        )
         for name in wrong
         if getattr(workload, name) is not None
     ]

@@ -30,12 +30,17 @@ def _faults(workload: Training, checkpoint: Checkpoint) -> Iterator[Fault]:
     if workload.shard_group is not None and workload.sharding is not Sharding.HSDP:
         found = (workload.sharding or Sharding.FSDP).value
         yield _contradiction("/workload/sharding", found, "/workload/shard_group", "hsdp")
-    if Offload.OPTIMIZER in workload.offload and workload.optimizer_in_backward:
-        yield Fault(
-            code=FaultCode.CONFLICTS_WITH,
-            pointer="/workload/optimizer_in_backward",
-            params={"field": "/workload/offload"},
-        )
+    if workload.optimizer_in_backward:
+        # Gradients are gone once they are used: none wait for a step on the host or for further micro-batches.
+        if Offload.OPTIMIZER in workload.offload:
+            yield _excluded("optimizer_in_backward", "offload")
+        if (workload.gradient_accumulation_steps or 1) > 1:
+            yield _excluded("gradient_accumulation_steps", "optimizer_in_backward")
+
+
+def _excluded(field: str, other: str) -> Fault:
+    params = {"field": f"/workload/{other}"}
+    return Fault(code=FaultCode.CONFLICTS_WITH, pointer=f"/workload/{field}", params={**params})
 
 
 def _full(workload: Training) -> Iterator[Fault]:

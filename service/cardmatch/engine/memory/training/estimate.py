@@ -24,7 +24,8 @@ from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import parameters
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
+from cardmatch.engine.terms.fault import FaultCode, refusal
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
 
 RULE_OF_THUMB_BYTES_PER_PARAMETER = 16
 """The ZeRO paper's count for mixed-precision Adam (arXiv 1910.02054 §3.1): 2 + 2 + 12, activations left out."""
@@ -62,7 +63,7 @@ def estimate_training(
                 for index, placement in enumerate(placements)
             ]
         ),
-        assumptions=assumptions,
+        assumptions=assumptions + _shared_out(job, placements),
         notices=_notices(job),
         sequence_tokens=job.sequence_tokens,
         micro_batch=job.micro_batch,
@@ -73,6 +74,9 @@ def _estimate_one(
     shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...], *, explained: bool
 ) -> TrainingPlacement:
     job = shared.job
+    if placement.device.mig is not None and placement.count > 1:  # NCCL joins no slices
+        card = placement.device.card or ""
+        raise refusal(FaultCode.MIG_OVER_SEVERAL, f"/cards/{index}/count", card=card)
     check_layout(job.architecture, placement, index)
     tried = attempted(shared, job, mesh(job.workload, job.default_sharding, placement))
     found = placed(tried, described(shared, tried), placement)
@@ -101,6 +105,14 @@ def _need(alone: Tried) -> TrainingNeed:
         activations_bytes=round(alone.top.kept),
         trainable_parameters=total if job.full else added,
     )
+
+
+def _shared_out(job: TrainingJob, placements: tuple[Placement, ...]) -> tuple[Assumption, ...]:
+    """How several GPUs share the states, where the request does not say."""
+    several = any(mesh(job.workload, job.default_sharding, each).data > 1 for each in placements)
+    if job.workload.sharding is not None or not several:
+        return ()
+    return (Assumption(pointer="/workload/sharding", value=job.default_sharding.value),)
 
 
 def _notices(job: TrainingJob) -> tuple[Notice, ...]:

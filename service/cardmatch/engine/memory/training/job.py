@@ -7,9 +7,9 @@ import msgspec
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.training.adapters import Adapters
 from cardmatch.engine.memory.training.frameworks import Behaviour, CrossEntropy
-from cardmatch.engine.memory.training.recipes import Optimizer, Recipe
+from cardmatch.engine.memory.training.recipes import Optimizer, Precision, Recipe
 from cardmatch.engine.memory.training.style import Saved, Style
-from cardmatch.engine.memory.training.workload import Checkpointing, Offload, Sharding, Training
+from cardmatch.engine.memory.training.workload import AttentionKernel, Checkpointing, Offload, Sharding, Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parts import Part
@@ -34,6 +34,8 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Adapters
     layers: tuple[tuple[int, Saved], ...]
     style: Style
+    precision: Precision
+    attention: AttentionKernel
     checkpointing: Checkpointing
     cross_entropy: CrossEntropy
     eager: bool

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.workload import Sharding, Training
 from cardmatch.engine.models.architecture import Architecture
-from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
+from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid, refusal
 
 GPUS_PER_MACHINE = 8
 """The shard group of HSDP where the request names none: one machine's GPUs."""
@@ -65,20 +65,15 @@ _WEIGHTS_SHARDED = frozenset({Sharding.ZERO3, Sharding.FSDP, Sharding.HSDP})
 def mesh(workload: Training, default: Sharding, placement: Placement) -> Mesh:
     """The mesh of *workload* on *placement*: what tensor and pipeline ranks leave is data parallel.
 
-    Raises Invalid where one card is to be sharded or context ranks do not divide the data ranks.
+    Raises Invalid where one card is to be sharded or context ranks or shard groups do not divide the data ranks.
     """
     layout = placement.layout
     tensor, pipeline = layout.tensor, layout.pipeline
     data = max(1, placement.count // (tensor * pipeline))
     context = workload.context_parallel
     if data % context:
-        raise Invalid(
-            Fault(
-                code=FaultCode.NOT_DIVISIBLE,
-                pointer="/workload/context_parallel",
-                params={"value": data, "divisor": context, "other": "/workload/context_parallel"},
-            )
-        )
+        pointer = "/workload/context_parallel"
+        raise refusal(FaultCode.NOT_DIVISIBLE, pointer, value=data, divisor=context, other=pointer)
     sharding = workload.sharding or (default if data > 1 else Sharding.NONE)
     if data == 1:
         if workload.sharding not in {None, Sharding.NONE} and placement.count == 1:
@@ -93,8 +88,23 @@ def mesh(workload: Training, default: Sharding, placement: Placement) -> Mesh:
         sharding = Sharding.NONE
     elif sharding is Sharding.NONE:
         sharding = Sharding.DDP
-    group = min(workload.shard_group or GPUS_PER_MACHINE, data) if sharding is Sharding.HSDP else data
+    group = _group(workload, data) if sharding is Sharding.HSDP else data
     return Mesh(tensor, pipeline, min(layout.expert, placement.count), context, data, sharding, group)
+
+
+def _group(workload: Training, data: int) -> int:
+    """GPUs that share one copy of the weights; unless the request says, as many of a machine's as divide all of them.
+
+    Raises Invalid where the groups do not come out even.
+    """
+    group = workload.shard_group
+    if group is None:
+        return next(each for each in range(min(GPUS_PER_MACHINE, data), 0, -1) if data % each == 0)
+    if data % group:
+        raise refusal(
+            FaultCode.NOT_DIVISIBLE, "/workload/shard_group", value=data, divisor=group, other="/workload/shard_group"
+        )
+    return group
 
 
 def stage_layers(architecture: Architecture, pipeline: int) -> int:

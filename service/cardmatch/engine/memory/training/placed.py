@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Host
+from cardmatch.engine.memory.arithmetic import FLASH_FROM, below, unsuited
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.answer import Peaks, Phase, TrainingPerGpu, TrainingPlacement
 from cardmatch.engine.memory.training.inverse import largest_micro_batch, longest_sequence
 from cardmatch.engine.memory.training.tried import PROCESS, Told, Tried
+from cardmatch.engine.memory.training.workload import AttentionKernel
 from cardmatch.engine.memory.verdict import Load, Verdict, judge
 from cardmatch.engine.terms.band import Band
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
 
 class Judged(NamedTuple):
@@ -86,7 +88,7 @@ def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement
         max_micro_batch=largest_micro_batch(tried.stages, judged.budget, job.sequence_tokens, mesh.context),
         max_sequence_tokens=longest_sequence(tried.stages, judged.budget, job.micro_batch, limit, mesh.context),
         schedule=known.schedule,
-        notices=_notices(tried, judged),
+        notices=_notices(tried, judged, placement),
     )
 
 
@@ -105,7 +107,7 @@ def _per_gpu(at: Phase, total: Band, tried: Tried) -> TrainingPerGpu:
     )
 
 
-def _notices(tried: Tried, judged: Judged) -> tuple[Notice, ...]:
+def _notices(tried: Tried, judged: Judged, placement: Placement) -> tuple[Notice, ...]:
     found = []
     if judged.squeezed:
         found.append(
@@ -119,4 +121,8 @@ def _notices(tried: Tried, judged: Judged) -> tuple[Notice, ...]:
         found.append(
             Notice(code=NoticeCode.TRAINING_OFFLOAD, severity=Severity.CAUTION, params={"offloaded_bytes": judged.host})
         )
+    found += unsuited(placement.device, tried.job.precision)
+    if tried.job.attention is AttentionKernel.FLASH and below(placement.device, FLASH_FROM):
+        card = placement.device.card or "—"
+        found.append(notice(NoticeCode.FLASH_NOT_ON_CARD, Severity.CAUTION, card=card))
     return tuple(found)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.training.activations import layers
 from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR, NO_ADAPTERS, Adapters, adapters
 from cardmatch.engine.memory.training.checks import check
+from cardmatch.engine.memory.training.choices import Choices, assumed, brings_kernel
 from cardmatch.engine.memory.training.frameworks import FRAMEWORKS, GENERIC, Behaviour, CrossEntropy, Kernels
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, RECIPES, OptimizerName, Precision, Recipe
@@ -27,31 +26,13 @@ from cardmatch.engine.models.formats import DTYPE_BITS, Dtype
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.models.parts import Part, parts
 from cardmatch.engine.terms.fault import Invalid
-from cardmatch.engine.terms.notice import Assumption, Scalar
+from cardmatch.engine.terms.notice import Assumption
 
 DEFAULT_SEQUENCE_TOKENS = 2048
 DEFAULT_QUANTISED = "nf4_dq"
 BITSANDBYTES = frozenset({"nf4", "nf4_dq", "int8"})
 TRAINED_WITH_DROPOUT = frozenset({"bert", "roberta", "xlm-roberta", "gpt2", "gpt_bigcode", "t5", "deberta-v2"})
 """Families whose transformers class drops hidden states and attention (0.1) unless told otherwise."""
-
-
-class Choices(NamedTuple):
-    """The request's fields with the framework's and the documented defaults filled in."""
-
-    behaviour: Behaviour
-    precision: Precision
-    optimizer: OptimizerName
-    sequence_tokens: int
-    micro_batch: int
-    accumulation: int
-    checkpointing: Checkpointing
-    attention: AttentionKernel
-    kernels: Kernels
-    cross_entropy: CrossEntropy
-    lora: Lora | None
-    weights: str
-    upcast: bool
 
 
 PartsOf = dict[Checkpoint, tuple[Part, ...]]
@@ -89,6 +70,8 @@ def settle(
         adapters=added,
         layers=layers(architecture, style),
         style=style,
+        precision=chosen.precision,
+        attention=chosen.attention,
         checkpointing=chosen.checkpointing,
         cross_entropy=chosen.cross_entropy,
         eager=chosen.kernels is Kernels.EAGER,
@@ -101,7 +84,7 @@ def settle(
         offload=_offload(workload, chosen),
         spread=spread,
     )
-    return job, _assumed(workload, chosen)
+    return job, assumed(job, chosen)
 
 
 def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoint) -> Choices:
@@ -117,7 +100,7 @@ def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoi
         optimizer=workload.optimizer or optimizer,
         sequence_tokens=workload.sequence_tokens or min(DEFAULT_SEQUENCE_TOKENS, limit),
         micro_batch=workload.micro_batch or 1,
-        accumulation=workload.gradient_accumulation_steps or behaviour.gradient_accumulation_steps,
+        accumulation=_accumulation(workload, behaviour),
         checkpointing=workload.gradient_checkpointing or Checkpointing.FULL,
         attention=workload.attention or AttentionKernel.FLASH,
         kernels=workload.kernels or behaviour.kernels,
@@ -128,12 +111,16 @@ def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoi
     )
 
 
+def _accumulation(workload: Training, behaviour: Behaviour) -> int:
+    if workload.optimizer_in_backward:
+        return 1
+    return workload.gradient_accumulation_steps or behaviour.gradient_accumulation_steps
+
+
 def _cross_entropy(workload: Training, behaviour: Behaviour) -> CrossEntropy:
     if workload.fused_loss is not None:
         return behaviour.fused_cross_entropy if workload.fused_loss else CrossEntropy.EAGER
-    if workload.kernels is Kernels.FUSED and behaviour.cross_entropy is CrossEntropy.EAGER:
-        return CrossEntropy.KERNEL
-    return behaviour.cross_entropy
+    return CrossEntropy.KERNEL if brings_kernel(workload, behaviour) else behaviour.cross_entropy
 
 
 def _weights(workload: Training, checkpoint: Checkpoint) -> str:
@@ -209,22 +196,3 @@ def _plain_softmax(architecture: Architecture) -> bool:
     """GPT-like blocks (no gated feed-forward) take the softmax in the compute type; Llama-like ones upcast it."""
     blocks = (block for group in architecture.layer_groups for block in group.blocks)
     return any(isinstance(block, Dense) and not block.gated for block in blocks)
-
-
-def _assumed(workload: Training, chosen: Choices) -> tuple[Assumption, ...]:
-    """Every default that was filled in and bears on memory."""
-    filled: dict[str, Scalar] = {}
-    for name in ("precision", "optimizer", "sequence_tokens", "micro_batch", "attention"):
-        if getattr(workload, name) is None:
-            value = getattr(chosen, name)
-            filled[name] = value if isinstance(value, int) else value.value
-    if workload.gradient_checkpointing is None:
-        filled["gradient_checkpointing"] = chosen.checkpointing.value
-    if workload.fused_loss is None:
-        filled["fused_loss"] = chosen.cross_entropy is not CrossEntropy.EAGER
-    if workload.method is Method.QLORA and workload.weights == "as_published":
-        filled["weights"] = chosen.weights
-    if chosen.lora is not None and workload.lora is None:
-        filled["lora/rank"] = chosen.lora.rank
-        filled["lora/targets"] = chosen.lora.targets[0]
-    return tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in filled.items())
