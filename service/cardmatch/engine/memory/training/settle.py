@@ -52,11 +52,9 @@ def settle(
     check(workload, checkpoint)
     chosen = _choose(workload, architecture, checkpoint)
     recipe = RECIPES[chosen.precision]
-    trained = workload.method is Method.FULL
     stored = _stored(workload, architecture, checkpoint, chosen, recipe)
-    experts = chosen.behaviour.quantises_experts
-    added = NO_ADAPTERS if chosen.lora is None else adapters(architecture, chosen.lora, experts=experts)
-    quantised = not trained and stored.format not in DTYPE_BITS
+    added = _added(architecture, chosen)
+    quantised = workload.method is not Method.FULL and stored.format not in DTYPE_BITS
     style = _style(architecture, chosen, recipe, added, quantised=quantised)
     job = TrainingJob(
         workload=workload,
@@ -85,6 +83,12 @@ def settle(
         spread=spread,
     )
     return job, assumed(job, chosen)
+
+
+def _added(architecture: Architecture, chosen: Choices) -> Adapters:
+    if chosen.lora is None:
+        return NO_ADAPTERS
+    return adapters(architecture, chosen.lora, experts=chosen.behaviour.quantises_experts)
 
 
 def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoint) -> Choices:
