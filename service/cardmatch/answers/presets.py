@@ -24,7 +24,7 @@ def filled_in(request: W, workload: msgspec.Struct | None) -> tuple[W, Expanded]
     Raises Invalid where a preset is of another kind of workload.
     """
     found = expanded(request, workload, presets())
-    changes = {field: getattr(found.wanted, field) for field in ("load", "job", "constraints", "objective")}
+    changes = {field: getattr(found.wanted, field) for field in ("load", "job", "constraints")}
     if found.workload is not None:
         changes["workload"] = found.workload
     return msgspec.structs.replace(request, **changes), found

@@ -65,9 +65,8 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
     """Answer *request* from *world* in *language*. Raises Invalid with pointers into the request."""
     world = snapshot_of(world, request.catalogue_version, None)
     priced_on = request.priced_on or today
-    wanted, found = filled_in(request, None if request.workload is SERVING else request.workload)
-    if wanted.workload is SERVING:
-        wanted = msgspec.structs.replace(wanted, workload=usual_workload(world, request.model) or SERVING)
+    stated = request.workload if request.workload is not SERVING else usual_workload(world, request.model)
+    wanted, found = filled_in(request, stated)
     topic = topic_of(world, request.model, wanted.workload, stated=request.workload is not SERVING)
     wanted = named(world, wanted)
 

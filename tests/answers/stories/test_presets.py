@@ -128,7 +128,6 @@ def test_what_a_preset_set_is_explained_with_its_source() -> None:
         "/load/prompt_tokens",
         "/load/output_tokens",
         "/load/concurrency",
-        "/objective",
     ]
     assert set(notice.params["fields"]) <= _assumed(answer).keys()
     assert str(notice.params["source"]) in notice.message
@@ -137,12 +136,10 @@ def test_what_a_preset_set_is_explained_with_its_source() -> None:
 
 def test_what_is_stated_goes_before_a_preset() -> None:
     """One field of a load is stated, the others are the preset's; another way to count requests replaces its own."""
-    answer = recommended(
-        model="llama 3.1 8b", job={"preset": "serving"}, load={"requests_per_day": 5000}, objective="latency"
-    )
+    answer = recommended(model="llama 3.1 8b", job={"preset": "serving"}, load={"requests_per_day": 5000})
     assumed = _assumed(answer)
     assert assumed["/load/prompt_tokens"] == 1000
-    assert not {"/load/concurrency", "/load/requests_per_day", "/objective"} & assumed.keys()
+    assert not {"/load/concurrency", "/load/requests_per_day"} & assumed.keys()
 
 
 def test_a_job_may_be_told_its_size() -> None:
@@ -163,7 +160,7 @@ def test_a_preset_is_the_request_that_it_stands_for() -> None:
     sets = presets().jobs[JobName.SMALL_FINE_TUNE].sets
     named = recommended(model="llama 3.1 8b", job={"preset": "small_fine_tune"})
     assert isinstance(sets.job, JobOfWork)
-    written = recommended(model="llama 3.1 8b", workload=sets.workload, job=sets.job, objective=sets.objective)
+    written = recommended(model="llama 3.1 8b", workload=sets.workload, job=sets.job)
     assert msgspec.json.encode(named.options) == msgspec.json.encode(written.options)
 
 
@@ -197,7 +194,7 @@ def test_an_unknown_name_is_told_the_nearest(body: dict[str, Any], pointer: str,
 def test_a_preset_of_another_workload_is_refused() -> None:
     """Fine-tuning is no inference, and two presets may not contradict each other."""
     assert refused(model="7B", job={"preset": "small_fine_tune"}, workload={"kind": "inference"}) == ["/job/preset"]
-    assert refused(model="7B", job={"preset": "batch"}, scenario="weekly_fine_tunes") == ["/scenario"]
+    assert refused(model="7B", job={"preset": "batch"}, scenario="weekly_fine_tunes") == ["/job/preset"]
 
 
 def test_lengths_that_a_load_leaves_out_are_a_chat_turns() -> None:
@@ -205,3 +202,21 @@ def test_lengths_that_a_load_leaves_out_are_a_chat_turns() -> None:
     answer = recommended(model="llama 3.1 8b", load={"requests_per_day": 10_000})
     assert _assumed(answer)["/load/prompt_tokens"] == 1000
     assert _assumed(answer)["/load/output_tokens"] == 300
+
+
+def test_batch_work_may_be_pictures_or_embeddings() -> None:
+    """Pictures for a pipeline, texts for an encoder; each by the deadline."""
+    pictures = recommended(model="sdxl", job={"preset": "batch"})
+    assert _assumed(pictures)["/job/images"] == 50_000
+    assert "/job/items" not in _assumed(pictures)
+    texts = recommended(model="BAAI/bge-m3", job={"preset": "batch"})
+    assert _assumed(texts)["/job/items"] == 100_000
+    assert all(_hours(option) <= 12 for answer in (pictures, texts) for option in answer.options)
+
+
+def test_a_profile_of_a_pipeline_leaves_words_out() -> None:
+    """A solo developer's SDXL: no prompt and answer of a chat is filled in."""
+    answer = recommended(model="sdxl", profile="solo_developer")
+    assert _assumed(answer)["/load/images_per_hour"] == 60
+    assert answer.options[0].usd_per_hour < 1
+    assert not any(pointer.startswith("/load/") and "tokens" in pointer for pointer in _assumed(answer))

@@ -11,7 +11,8 @@ import msgspec
 from cardmatch.engine.advice.load import SECONDS_OF
 from cardmatch.engine.advice.presets import Preset, Presets, Sets
 from cardmatch.engine.advice.question import JobOfWork, Load, Wanted
-from cardmatch.engine.memory.inference import Inference
+from cardmatch.engine.memory.diffusion.workload import Diffusion
+from cardmatch.engine.memory.encode.workload import Encode
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Assumption, Scalar
@@ -61,17 +62,19 @@ def expanded(wanted: Wanted, workload: msgspec.Struct | None, presets: Presets) 
     What a request states goes before its job, that before the scenario, that before the profile. A field that holds
     its default counts as left out. Raises Invalid where a preset is of another kind of workload than the request.
     """
-    notes: Notes = {}
-    used = []
-    for kind, pointer, name, preset in _named(wanted, presets):
-        before = len(notes)
-        workload = _workload(workload, preset.sets, pointer, notes)
-        wanted = _filled_in(wanted, workload, preset.sets, notes)
-        used.append(Used(kind, name, preset, tuple(notes)[before:]))
+    found = _named(wanted, presets)
+    notes: list[Notes] = [{} for _ in found]
+    for (_, pointer, _, preset), noted in zip(found, notes, strict=True):
+        workload = _workload(workload, preset.sets, pointer, noted)
+    for (_, pointer, _, preset), noted in zip(found, notes, strict=True):
+        if isinstance(workload, Training) and preset.sets.workload is None and preset.sets.job is not None:
+            raise refusal(FaultCode.CONFLICTS_WITH, pointer, field="workload")
+        wanted = _filled_in(wanted, workload, preset.sets, noted)
     job = None if wanted.job is None else msgspec.structs.replace(wanted.job, preset=None)
     wanted = msgspec.structs.replace(wanted, job=None if job == JobOfWork() else job)
-    assumptions = tuple([Assumption(pointer=pointer, value=value) for pointer, value in notes.items()])
-    return Expanded(wanted, workload, assumptions, tuple(used))
+    assumptions = [Assumption(pointer=pointer, value=value) for noted in notes for pointer, value in noted.items()]
+    used = [Used(row[0], row[2], row[3], tuple(noted)) for row, noted in zip(found, notes, strict=True)]
+    return Expanded(wanted, workload, tuple(assumptions), tuple(used))
 
 
 def _named(wanted: Wanted, presets: Presets) -> list[tuple[PresetKind, str, str, Preset]]:
@@ -100,19 +103,28 @@ def _workload(asked: msgspec.Struct | None, sets: Sets, pointer: str, notes: Not
 
 
 def _filled_in(wanted: Wanted, workload: msgspec.Struct | None, sets: Sets, notes: Notes) -> Wanted:
-    """*wanted* with its load, job, conditions and objective filled in, as far as they go with the workload."""
+    """*wanted* with its load, job and conditions filled in, as far as they go with the workload."""
     changes: dict[str, Any] = {"constraints": _filled(wanted.constraints, sets.constraints, "/constraints", notes)}
-    serves = workload is None or isinstance(workload, Inference)
-    if sets.job is not None and (serves or isinstance(workload, Training)):
-        changes["job"] = _filled(wanted.job or JobOfWork(), sets.job, "/job", notes)
-    if sets.load is not None and serves and not any(getattr(workload, field, None) for field in _OWN_LENGTHS):
+    if sets.job is not None:
+        amount = "items" if isinstance(workload, Diffusion) else "images"
+        changes["job"] = _filled(wanted.job or JobOfWork(), sets.job, "/job", notes, but=(amount,))
+    if sets.load is not None and not any(getattr(workload, field, None) for field in _OWN_LENGTHS):
         ends = changes.get("job", wanted.job) or JobOfWork()
         works = msgspec.structs.replace(ends, preset=None) != JobOfWork()
-        changes["load"] = _filled(wanted.load or Load(), sets.load, "/load", notes, but=_RATES if works else ())
-    if sets.objective is not None and wanted.objective is None:
-        changes["objective"] = sets.objective
-        notes["/objective"] = sets.objective.value
+        other = (*_not_of(workload), *(_RATES if works else ()))
+        load = _filled(wanted.load or Load(), sets.load, "/load", notes, but=other)
+        changes["load"] = wanted.load if load == Load() else load
     return msgspec.structs.replace(wanted, **changes)
+
+
+def _not_of(workload: msgspec.Struct | None) -> set[str]:
+    """The fields of a load that say nothing of *workload*: pictures have no words, training has no load."""
+    fields = set(Load.__struct_fields__)
+    if isinstance(workload, Diffusion):
+        return fields - {"images_per_hour"}
+    if isinstance(workload, Encode):
+        return fields - {"items_per_hour"}
+    return fields if isinstance(workload, Training) else {"images_per_hour", "items_per_hour"}
 
 
 def _filled(asked: S, preset: S, pointer: str, notes: Notes, but: Collection[str] = ()) -> S:

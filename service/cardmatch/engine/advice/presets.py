@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cardmatch.engine.advice.question import Constraints, JobName, JobOfWork, Load, Objective, Profile, Scenario
+from cardmatch.engine.advice.question import Constraints, JobName, JobOfWork, Load, Profile, Scenario
 from cardmatch.engine.hardware.card import CardId
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.training.workload import Training
@@ -115,7 +115,6 @@ class Sets(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     load: Load | None = None
     job: JobOfWork | None = None
     constraints: Constraints = Constraints()
-    objective: Objective | None = None
 
 
 class Preset(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
