@@ -92,19 +92,19 @@ def _out_not_up(ground: Ground) -> list[Notice]:
     memory = ground.choices[0].tried.form.device.memory_bytes
     for option, choice in zip(ground.options[1:], ground.choices[1:], strict=True):
         larger = choice.tried.form.device.memory_bytes > memory and option.copies < first.copies
-        if larger and option.usd_per_hour > first.usd_per_hour:
-            saved = option.usd_per_month - first.usd_per_month
-            return [
-                notice(
-                    NoticeCode.SCALE_OUT_FIRST,
-                    _INFO,
-                    replicas=first.copies,
-                    card=first.card,
-                    other=option.card,
-                    saved_usd_per_month=saved,
-                )
-            ]
+        if larger:
+            return _saved_by_many(ground, first, option)
     return []
+
+
+def _saved_by_many(ground: Ground, first: RecommendedOption, larger: RecommendedOption) -> list[Notice]:
+    """By the finished job, or by the month."""
+    said: dict[str, str | int] = {"replicas": first.copies, "card": first.card, "other": larger.card}
+    if ground.demand.items is not None and first.cost is not None and larger.cost is not None:
+        saved = larger.cost.total.expected_usd - first.cost.total.expected_usd
+        return [notice(NoticeCode.SCALE_OUT_FOR_JOB, _INFO, **said, saved_usd=saved)] if saved > 0 else []
+    saved = larger.usd_per_month - first.usd_per_month
+    return [notice(NoticeCode.SCALE_OUT_FIRST, _INFO, **said, saved_usd_per_month=saved)] if saved > 0 else []
 
 
 def _link(option: RecommendedOption, choice: Choice, sent: Sent | None) -> list[Notice]:

@@ -118,6 +118,7 @@ class NoticeCode(StrEnum):
     CARD_COSTS_MORE = "card_costs_more"  # card, least_usd_per_month, more_percent than the first option
     CARD_BEATEN = "card_beaten"  # card
     SCALE_OUT_FIRST = "scale_out_first"  # replicas, card, other: the larger card, saved_usd_per_month
+    SCALE_OUT_FOR_JOB = "scale_out_for_job"  # replicas, card, other, saved_usd
     LINK_NOT_NEEDED = "link_not_needed"  # card
     LINK_MATTERS = "link_matters"  # step_bytes, pcie_seconds, nvlink_seconds: of one decode step
     LINK_ONLY_PCIE = "link_only_pcie"  # step_bytes, pcie_seconds, step_seconds
