@@ -21,6 +21,8 @@ from cardmatch_client.models import (
     CardChoice,
     CardsPage,
     CatalogueAnswer,
+    ConfigModel,
+    ConfigModelSafetensors,
     Cost,
     CostRequest,
     Diffusion,
@@ -32,6 +34,7 @@ from cardmatch_client.models import (
     EstimateRequest,
     Inference,
     Job,
+    JsonObject,
     Load,
     Measured,
     Method,
@@ -75,12 +78,39 @@ def estimates(client: Client) -> None:
     assert [type(each) for each in answers] == [TrainingAnswer, DiffusionAnswer, EncodeAnswer]
 
 
+def config(client: Client) -> None:
+    """A model by its config.json and the elements of its checkpoint (Qwen2.5-0.5B)."""
+    given = {
+        "architectures": ["Qwen2ForCausalLM"],
+        "model_type": "qwen2",
+        "torch_dtype": "bfloat16",
+        "hidden_size": 896,
+        "intermediate_size": 4864,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 14,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 32768,
+        "vocab_size": 151936,
+        "tie_word_embeddings": True,
+    }
+    elements = ConfigModelSafetensors.from_dict({"BF16": 494_032_768})
+    model = ConfigModel(kind="config", config=JsonObject.from_dict(given), safetensors=elements)
+    answer = estimate_vram.sync(client=client, body=EstimateRequest(model=model))
+    assert isinstance(answer, Estimate)
+    assert answer.need.weights_bytes == 2 * 494_032_768
+
+
 def questions(client: Client) -> None:
     """Which card, and what does it cost."""
     load = Load(prompt_tokens=1000, output_tokens=300, requests_per_second=5)
     found = recommend.sync(client=client, body=RecommendRequest(model=LLAMA, load=load))
     assert isinstance(found, Recommendation)
     assert found.options[0].rank == 1
+    asked = found.options[0].cost_request
+    assert asked is not None
+    again = cost.sync(client=client, body=CostRequest.from_dict(asked.to_dict()))
+    assert isinstance(again, Cost)
+    assert again.options[0].usd_per_month == found.options[0].usd_per_month
     own = Option(
         label="own",
         price=CallerPrice(kind="caller", usd_per_hour=1),
@@ -132,5 +162,5 @@ def refusals(client: Client) -> None:
 
 if __name__ == "__main__":
     with Client(base_url=sys.argv[1], raise_on_unexpected_status=True) as server:
-        for part in (estimates, questions, catalogue, refusals):
+        for part in (estimates, config, questions, catalogue, refusals):
             part(server)

@@ -12,6 +12,7 @@ from msgspec import Meta
 from cardmatch.http.document import document
 from cardmatch.http.door import Door
 from cardmatch.http.operation import Operation
+from cardmatch.http.schema import named_maps
 from tests.http.asking import ask, post
 from tests.http.sample import ASK, SHOW, Snapshot
 
@@ -125,6 +126,17 @@ def test_generators_of_clients_can_read_every_type(served: dict[str, Any]) -> No
         "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
     }
     assert "default" not in question["counts"]
+    assert question["config"]["anyOf"][0] == {"$ref": "#/components/schemas/JsonObject"}
+    assert served["components"]["schemas"]["JsonObject"]["additionalProperties"] is True
+
+
+def test_a_map_that_may_be_null_has_a_name() -> None:
+    """Generators would otherwise name its type by the place among the alternatives."""
+    count = {"type": "object", "additionalProperties": {"type": "integer"}}
+    given = {"properties": {"by_dtype": {"description": "Elements.", "anyOf": [count, {"type": "null"}]}}}
+    named = named_maps("Counts", given)
+    assert named["Counts"]["properties"]["by_dtype"]["anyOf"][0] == {"$ref": "#/components/schemas/CountsByDtype"}
+    assert named["CountsByDtype"] == {"title": "CountsByDtype", "description": "Elements.", **count}
 
 
 def test_answers_always_have_every_field(served: dict[str, Any]) -> None:

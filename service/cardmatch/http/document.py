@@ -16,12 +16,11 @@ from cardmatch import __version__
 from cardmatch.http.fields import told
 from cardmatch.http.operation import Operation
 from cardmatch.http.problems import MEDIA_TYPE, STATUS, Problem
-from cardmatch.http.schema import complete, readable
+from cardmatch.http.schema import ANY_OBJECT, ANY_OBJECT_SCHEMA, REFERENCE, complete, named_maps, readable
 from cardmatch.http.structs import structs
 from cardmatch.text.language import Language
 from cardmatch.text.problem import ProblemType, title
 
-_REF = "#/components/schemas/{name}"
 _BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 500)
 _PARAMETER_ERRORS = (400, 401, 422, 429, 500)
 # A service may be set up to ask for a key; most are not. Said once for all: generators take what an operation says of
@@ -50,6 +49,8 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of *operations*, in their order."""
     operations = list(operations)
     schemas = _schemas([operation.takes for operation in operations], [*(each.gives for each in operations), Problem])
+    if REFERENCE.format(name=ANY_OBJECT) in str(schemas):
+        schemas[ANY_OBJECT] = ANY_OBJECT_SCHEMA
     paths: dict[str, Any] = {}
     tags = {operation.tag for operation in operations}
     parameters = {operation.takes.__name__ for operation in operations if operation.method == "GET"}
@@ -81,11 +82,12 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
 
 
 def _schemas(taken: list[Any], given: list[Any]) -> dict[str, dict[str, Any]]:
-    _, schemas = msgspec.json.schema_components([*taken, *given], ref_template=_REF)
+    _, schemas = msgspec.json.schema_components([*taken, *given], ref_template=REFERENCE)
     for struct in structs(given) - structs(taken):
         if not struct.__struct_config__.omit_defaults:
             schemas[struct.__name__] = complete(schemas[struct.__name__])
-    return {name: told(name, readable(schema)) for name, schema in schemas.items()}
+    said = (named_maps(name, told(name, readable(schema))) for name, schema in schemas.items())
+    return {name: schema for each in said for name, schema in each.items()}
 
 
 def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -157,5 +159,5 @@ def _content(schema: dict[str, Any], example: Any = None) -> dict[str, Any]:
 
 def _ref(kind: Any) -> dict[str, Any]:
     """A reference to one struct; of several, told apart by a tag, whichever it is."""
-    (schema,), _ = msgspec.json.schema_components([kind], ref_template=_REF)
+    (schema,), _ = msgspec.json.schema_components([kind], ref_template=REFERENCE)
     return schema

@@ -7,6 +7,29 @@ from __future__ import annotations
 
 from typing import Any
 
+REFERENCE = "#/components/schemas/{name}"
+
+ANY_OBJECT = "JsonObject"
+"""Name of the type of objects of which nothing is known; generators have types for what has a name."""
+ANY_OBJECT_SCHEMA = {
+    "title": ANY_OBJECT,
+    "description": "Any JSON object, as it comes.",
+    "type": "object",
+    "additionalProperties": True,
+}
+
+
+def named_maps(name: str, schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """*schema* of the struct *name* and, as types of their own, the maps of which a field may also be null."""
+    found: dict[str, dict[str, Any]] = {}
+    for field, each in schema.get("properties", {}).items():
+        for place, kind in enumerate(each.get("anyOf", ())):
+            if isinstance(kind.get("additionalProperties"), dict):
+                title = name + "".join(part.capitalize() for part in field.split("_"))
+                found[title] = {"title": title, "description": each.get("description", ""), **kind}
+                each["anyOf"][place] = {"$ref": REFERENCE.format(name=title)}
+    return {name: schema, **found}
+
 
 def complete(schema: dict[str, Any]) -> dict[str, Any]:
     """*schema* of a struct that only answers hold: every field is always there, so that none needs a default."""
@@ -35,6 +58,8 @@ def _schema(node: dict[str, Any]) -> dict[str, Any]:
     if isinstance(words, list) and "type" not in node and all(isinstance(word, str) for word in words):
         rest = {key: value for key, value in node.items() if key != "enum"}
         return {"type": "string", **rest, **({"const": words[0]} if len(words) == 1 else {"enum": words})}
+    if node == {"type": "object"}:
+        return {"$ref": REFERENCE.format(name=ANY_OBJECT)}
     if "prefixItems" in node:
         rest = {key: value for key, value in node.items() if key not in {"prefixItems", "items"}}
         return {**rest, "items": _either(node["prefixItems"])}

@@ -26,11 +26,13 @@ def asset(name: str) -> str:
 def framed(title: str, body: str, *, headed: bool = False, sheets: tuple[str, ...] = ()) -> Response[str]:
     """A page of HTML; *headed* where its heading is already in *body*."""
     links = "".join(f'<link rel="stylesheet" href="{asset(sheet)}">' for sheet in (*sheets, "page.css"))
+    # Swagger UI brings looks of its own.
+    kind = "" if sheets else ' class="text"'
     heading = "" if headed else f"<h1>{escape(title)}</h1>"
     text = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{escape(title)}</title><link rel="icon" href="data:,">{links}</head>
-<body><nav>{_ways()}</nav><main>{heading}
+<body><nav>{_ways()}</nav><main{kind}>{heading}
 {body}
 </main></body></html>
 """
