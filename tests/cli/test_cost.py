@@ -45,6 +45,20 @@ def test_a_service_in_short(capsys: pytest.CaptureFixture[str]) -> None:
     assert round(answer["options"][0]["break_even"]["buy"]["utilisation"], 2) == 0.57
 
 
+def test_a_predicted_rate_a_sweep_and_euros_in_short(capsys: pytest.CaptureFixture[str]) -> None:
+    """Pictures of SDXL, the total in euros too, and again at twice the price."""
+    arguments = [
+        "cost", "--option", "xl=rtx-4090:0.4@model:sdxl", "--unit", "image", "--units", "10k", "--language", "en",
+        "--sweep", "usd_per_hour=0.4,0.8", "--currency", "EUR=1.25", "--deadline-hours", "1000",
+    ]  # fmt: skip
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    (total,) = [line.split()[3] for line in out.splitlines() if line.split()[:2] == ["xl", "0.40"]]
+    assert f"xl: {float(total) / 1.25:.2f} EUR" in out
+    swept = [line.split() for line in out.splitlines() if line.split()[:1] in (["0.4"], ["0.8"])]
+    assert float(swept[1][1]) == pytest.approx(2 * float(swept[0][1]), abs=0.01)
+
+
 def test_bad_input_is_said_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Faults go to the error stream with their pointer; the status is 2."""
     assert main(["cost", "--option", "a=acme/box@1", "--units", "1", "--language", "es"]) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cardmatch.cli.options import option
+from cardmatch.cli.options import currency, option, sweep
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,16 @@ from cardmatch.cli.options import option
                 "count": 2,
                 "price": {"kind": "caller", "usd_per_hour": 1.6},
                 "throughput": {"kind": "measured", "units_per_second": 2500},
+            },
+        ),
+        (
+            "xl=rtx-4090:0.35@model:sdxl",
+            {
+                "label": "xl",
+                "card": "rtx-4090",
+                "count": 1,
+                "price": {"kind": "caller", "usd_per_hour": 0.35},
+                "throughput": {"kind": "predicted", "model": "sdxl"},
             },
         ),
         ("box=acme/box/any/standard", {"label": "box", "price": {"kind": "offer", "offer": "acme/box/any/standard"}}),
@@ -65,3 +75,12 @@ def test_what_is_no_option_is_refused(text: str) -> None:
     """ValueError, which argparse turns into a usage message."""
     with pytest.raises(ValueError):
         option(text)
+
+
+def test_sweeps_and_currencies_are_typed_as_pairs() -> None:
+    """A parameter and its values, a currency and its rate; a pair without its second half is refused."""
+    assert sweep("usd_per_hour = 1, 2.5,4") == {"parameter": "usd_per_hour", "values": [1, 2.5, 4]}
+    assert currency("EUR=1.16") == {"code": "EUR", "usd": 1.16}
+    for read in (sweep, currency):
+        with pytest.raises(ValueError, match="EUR"):
+            read("EUR")

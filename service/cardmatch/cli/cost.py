@@ -10,13 +10,14 @@ from cardmatch.answers.cost import Cost, CostRequest, cost
 from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.world import bundled
 from cardmatch.cli import shorthand
-from cardmatch.cli.options import GRAMMAR, option
-from cardmatch.cli.output import BAD_INPUT, add_output, given, page, request_in, show
+from cardmatch.cli.options import GRAMMAR, currency, option, sweep
+from cardmatch.cli.output import BAD_INPUT, add_output, given, page, request_in, show, table
 from cardmatch.engine.money.answer import HoursOfWork
 from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.text.cost_summary import each_in_words
 from cardmatch.text.language import Language
 from cardmatch.text.numerals import Numerals, numerals
+from cardmatch.text.sentences import word
 
 _COLUMNS = ("option", "usd_per_hour", "billed_hours", "total", "low", "high", "each")
 
@@ -37,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--in-gb", type=shorthand.quantity, metavar="GB", help="data in, per run or month")
     parser.add_argument("--out-gb", type=shorthand.quantity, metavar="GB", help="data out, per run or month")
     parser.add_argument("--stored-gb", type=shorthand.quantity, metavar="GB", help="data kept")
+    parser.add_argument("--deadline-hours", type=shorthand.quantity, metavar="H", help="a job: when it must be done")
+    parser.add_argument(
+        "--hour-of-waiting", type=shorthand.quantity, metavar="USD", help="a job: what an hour is worth"
+    )
+    parser.add_argument("--sweep", type=sweep, metavar="PARAMETER=V,V", help="set one parameter to other values too")
+    parser.add_argument("--currency", type=currency, metavar="CODE=USD", help="give totals in it too, as EUR=1.16")
     parser.add_argument("--compare-buying", action="store_true", help="say where buying the card breaks even")
     parser.add_argument("--priced-on", metavar="DATE", help="day of the prices (default: today in UTC)")
     add_output(parser)
@@ -65,6 +72,9 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
     return body | given(
         runs=arguments.runs,
         failed_share=arguments.failed_share,
+        time_value_usd_per_hour=arguments.hour_of_waiting,
+        sweep=arguments.sweep,
+        currency=arguments.currency,
         priced_on=arguments.priced_on,
     )
 
@@ -74,7 +84,8 @@ def _work(arguments: argparse.Namespace) -> dict[str, Any]:
     load = given(utilisation=arguments.busy, units_per_month=arguments.units_per_month)
     if load:
         return {"kind": "service", "unit": arguments.unit.value, **load, **lengths}
-    return {"kind": "job", "unit": arguments.unit.value, **given(units=arguments.units), **lengths}
+    job = given(units=arguments.units, deadline_hours=arguments.deadline_hours)
+    return {"kind": "job", "unit": arguments.unit.value, **job, **lengths}
 
 
 def _in_words(answer: Cost, request: CostRequest, language: Language) -> str:
@@ -95,7 +106,24 @@ def _in_words(answer: Cost, request: CostRequest, language: Language) -> str:
     notices = [f"{option.label}: {notice.message}" for option in answer.options for notice in option.notices] + [
         notice.message for notice in answer.notices
     ]
-    return page(answer.summary, _COLUMNS, rows, "usd", notices, language)
+    return page(answer.summary, _COLUMNS, rows, "usd", [*_beside(answer, language), *notices], language)
+
+
+def _beside(answer: Cost, language: Language) -> list[str]:
+    """Totals in another currency and at the values of a sweep, where they were asked for."""
+    numbers, found = numerals(language), []
+    for each in answer.options:
+        if each.in_currency is not None:
+            amount = numbers.fixed(each.in_currency.expected, 2)
+            found.append(f"{each.label}: {amount} {each.in_currency.currency}")
+    if answer.sweep is not None:
+        labels = [option.label for option in answer.options]
+        rows = [
+            (numbers.brief(point.value, 4), *[numbers.fixed(point.total_usd[label], 2) for label in labels])
+            for point in answer.sweep.points
+        ]
+        found.append(table([answer.sweep.parameter.value, *labels], rows, word("column", "usd", language)))
+    return found
 
 
 def _money(numbers: Numerals, usd: float | None) -> str:

@@ -11,12 +11,12 @@ from cardmatch.engine.speed.reports.report import Tool
 
 _OPTION = re.compile(r"([^=]{1,80})=([^@]+)(?:@(.+))?")
 _TOOLS = {tool.value for tool in Tool}
-_API, _BUY = "api:", "buy:"
+_API, _BUY, _MODEL = "api:", "buy:", "model:"
 
 GRAMMAR = (
     "LABEL=PRICE@SPEED. PRICE: dollars per hour (0.69), with a card (rtx-4090:0.69, 2x l40s:1.6), an offer id, "
-    "buy:CARD, or api:INPUT/OUTPUT in dollars per million tokens. SPEED: units per second, or TOOL:FILE with the "
-    "output of " + ", ".join(sorted(_TOOLS))
+    "buy:CARD, or api:INPUT/OUTPUT in dollars per million tokens. SPEED: units per second, model:NAME to predict "
+    "it, or TOOL:FILE with the output of " + ", ".join(sorted(_TOOLS))
 )
 
 
@@ -59,7 +59,25 @@ def _cards(text: str) -> dict[str, Any]:
 
 
 def _speed(text: str) -> dict[str, Any]:
+    if text.startswith(_MODEL):
+        return {"kind": "predicted", "model": text.removeprefix(_MODEL).strip()}
     tool, colon, path = text.partition(":")
     if colon and tool in _TOOLS:
         return {"kind": "report", "tool": tool, "text": Path(path).read_text(encoding="utf-8")}
     return {"kind": "measured", "units_per_second": shorthand.quantity(text)}
+
+
+def sweep(text: str) -> dict[str, Any]:
+    """`usd_per_hour=1,2,4`: a parameter and the values that it takes, apart by commas. Raises ValueError."""
+    parameter, equals, values = text.partition("=")
+    if not equals:
+        raise ValueError(text)
+    return {"parameter": parameter.strip(), "values": [shorthand.quantity(value) for value in values.split(",")]}
+
+
+def currency(text: str) -> dict[str, Any]:
+    """`EUR=1.16`: a currency and the dollars that one unit of it buys. Raises ValueError."""
+    code, equals, usd = text.partition("=")
+    if not equals:
+        raise ValueError(text)
+    return {"code": code.strip(), "usd": shorthand.quantity(usd)}
