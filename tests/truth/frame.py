@@ -63,6 +63,7 @@ class LeaveOut(StrEnum):
     LARGE_SOURCE = "source (small ones in lots)"
     MODEL = "model"
     CARD = "card"
+    NOTHING = "row (no fit has seen any)"
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +76,10 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Family(Protocol):
-    """A family of cases. What `prepare` returns is the family's own; `fit` may return anything that `score` takes."""
+    """A family of cases. What `prepare` returns is the family's own; `fit` may return anything that `score` takes.
+
+    One that is `beside` is printed and not marked; one that has `completed` adds to rows what they leave open.
+    """
 
     name: str
     leave_out: LeaveOut

@@ -43,7 +43,8 @@ def cases_of(family: Family, folder: Path) -> tuple[Case, ...]:
     """The rows that *family* scores: those of its own name or of the files that it names, where it is about them."""
     files: tuple[str, ...] = getattr(family, "files", (family.name,))
     about: Callable[[Case], bool] = getattr(family, "about", lambda _: True)
-    return tuple(case for name in files for case in read_cases(folder, name) if about(case))
+    completed: Callable[[Case], Case] = getattr(family, "completed", lambda case: case)
+    return tuple(completed(case) for name in files for case in read_cases(folder, name) if about(case))
 
 
 def score_family(family: Family, cases: Sequence[Case], world: TruthWorld) -> Result:
@@ -75,6 +76,8 @@ def score_family(family: Family, cases: Sequence[Case], world: TruthWorld) -> Re
         in_sample=tuple(scored for scored in in_sample if scored is not None),
         marks=family.marks(kept),
     )
+    if getattr(family, "beside", False):
+        return result
     return msgspec.structs.replace(result, marks=(*result.marks, *_coverage_marks(kept), _scored_mark(result)))
 
 
@@ -121,6 +124,8 @@ def _key(case: Case, leave_out: LeaveOut) -> str:
         return case.model.ref or str(case.model.config)
     if leave_out is LeaveOut.CARD:
         return str(case.setup.get("card"))
+    if leave_out is LeaveOut.NOTHING:
+        return ""
     return case.origin
 
 

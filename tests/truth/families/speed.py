@@ -34,7 +34,7 @@ class SpeedFamily:
 
     def fit(self, prepared: Sequence[tuple[Case, Observation]], world: TruthWorld) -> SpeedCalibration:
         """Constants and spreads from these rows alone."""
-        return calibrate([seen for _, seen in prepared], world.catalogue.calibration.speed.as_of)
+        return calibrate([seen for _, seen in prepared], world.catalogue.calibration.speed.as_of, ranges=True)
 
     def score(self, prepared: tuple[Case, Observation], fitted: SpeedCalibration) -> Scored:
         """The measured time, in milliseconds, beside the predicted one."""
@@ -64,3 +64,21 @@ def _mark(group: str, scored: Sequence[Scored]) -> Mark:
         wanted=f"≤ {wanted[0]:.0%}, ≤ {wanted[1]:.0%}",
         met=middle <= wanted[0] and ninetieth <= wanted[1] if len(errors) >= FEWEST else None,
     )
+
+
+class SpeedByCardFamily(SpeedFamily):
+    """The same rows, leaving cards out of the fit: how well a card is predicted that nobody measured. Not marked."""
+
+    name = "speed_by_card"
+    files = ("speed",)
+    leave_out = LeaveOut.CARD
+    beside = True
+
+    def fit(self, prepared: Sequence[tuple[Case, Observation]], world: TruthWorld) -> SpeedCalibration:
+        """Constants and the spreads of the sample."""
+        return calibrate([seen for _, seen in prepared], world.catalogue.calibration.speed.as_of)
+
+    def marks(self, scored: Sequence[Scored]) -> tuple[Mark, ...]:
+        """None."""
+        del scored
+        return ()
