@@ -58,3 +58,31 @@ def test_pages_that_ask_are_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert filled(text) == text
     assert len(BLOCK.findall(text)) == text.count("\n`POST /") >= 4
+
+
+def _hours(body: str) -> float:
+    """How long the job of *body* takes, by the printed answer."""
+    said = re.search(r"takes ([\d.]+) (days|h|min)", answered("/recommend", body).replace("\n> ", " "))
+    assert said is not None, body
+    return float(said[1]) * {"days": 24, "h": 1, "min": 1 / 60}[said[2]]
+
+
+def test_what_the_page_says_of_an_h100_beside_an_a100_holds() -> None:
+    """2.5 times as fast at the same run."""
+    runs = [body for _, body in REQUESTS if '"train_tokens": 1000000000}' in body]
+    (older,) = [_hours(body) for body in runs if "a100" in body]
+    (newer,) = [_hours(body) for body in runs if "h100" in body]
+    assert older / newer == pytest.approx(2.5, abs=0.25)
+
+
+def test_what_the_page_counts_of_jobs_holds() -> None:
+    """Row 16: the figures agree with the guides on four of six, among the guides' cards."""
+    among = [body for _, body in REQUESTS if '"preset"' in body and '"a100-sxm-80", "h100-sxm-80"]' in body]
+    agreed = {
+        name: "so do the figures" in answered("/recommend", body).replace("\n> ", " ")
+        for name in JobName
+        for body in among
+        if f'"{name}"' in body
+    }
+    assert len(agreed) == len(JobName)
+    assert sum(agreed.values()) == 4

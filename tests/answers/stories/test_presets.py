@@ -220,3 +220,24 @@ def test_a_profile_of_a_pipeline_leaves_words_out() -> None:
     assert _assumed(answer)["/load/images_per_hour"] == 60
     assert answer.options[0].usd_per_hour < 1
     assert not any(pointer.startswith("/load/") and "tokens" in pointer for pointer in _assumed(answer))
+
+
+def _places(body: dict[str, Any]) -> list[str]:
+    """Where *body* is wrong; nowhere, if it is answered."""
+    try:
+        recommended(**body)
+    except Invalid as invalid:
+        return [fault.pointer for fault in invalid.faults]
+    return []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["llama 3.1 8b", "sdxl", "BAAI/bge-m3"])
+def test_every_combination_is_answered_or_refused(model: str) -> None:
+    """A profile, a job and a scenario at once: what does not go together is a fault at one of the three."""
+    for profile in (None, *Profile):
+        for job in (None, *JobName):
+            for scenario in (None, *Scenario):
+                asked = {"profile": profile, "job": {"preset": job} if job else None, "scenario": scenario}
+                body = {"model": model, **{name: value for name, value in asked.items() if value}, "limit": 1}
+                assert set(_places(body)) <= {"/job/preset", "/scenario", "/profile"}, body
