@@ -22,7 +22,7 @@ from cardmatch.engine.money.band import Dollars
 from cardmatch.engine.money.offer import PriceKind
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.terms.band import Band
-from cardmatch.engine.terms.notice import Assumption, Notice, Question
+from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
 from cardmatch.engine.terms.units import Bytes, Count, SignedBytes, TokenCount
 
 Gpus = Annotated[int, Meta(ge=0, le=10**7)]
@@ -103,12 +103,24 @@ def memory_of(option: RecommendedOption) -> Band | None:
     return None if parts is None else parts.total
 
 
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of the request and the value to set it to; null takes it out."""
+
+    pointer: Annotated[str, Meta(description="JSON Pointer into the request.")]
+    value: Scalar | list[str] | dict[str, Scalar] | None
+
+
 class NotChosen(msgspec.Struct, frozen=True, kw_only=True):
-    """A card that is among no option: why, and the nearest change of the request that brings it back."""
+    """A card that is among no option: why, and the nearest change of the request that brings it back.
+
+    All of `changes` together make the card an option; they are empty where nothing is known to. `change` is the first
+    of them in short, or else what may help.
+    """
 
     card: CardId
     reason: Notice
     change: Change | None
+    changes: tuple[Setting, ...] = ()
 
 
 class Possible(msgspec.Struct, frozen=True, kw_only=True):

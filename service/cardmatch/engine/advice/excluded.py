@@ -8,25 +8,26 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cardmatch.engine.advice.answer import NotChosen
+import msgspec
+
+from cardmatch.engine.advice.answer import NotChosen, Setting
+from cardmatch.engine.advice.asking import Asking, Ways, constraint_settings
 from cardmatch.engine.advice.choice import Broken, Choice
-from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.advice.comeback import comeback, limits_lifted, works
 from cardmatch.engine.advice.market import Market, Rejected
-from cardmatch.engine.advice.pace import Served
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.advice.search import Fate, nearness
-from cardmatch.engine.advice.sizing import request_seconds
-from cardmatch.engine.advice.trying import Outcome, Tried, Trying, curve_of
+from cardmatch.engine.advice.trying import Outcome, Tried
 from cardmatch.engine.memory.answer import Change
+from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.money.offer import Offer, age_days
 from cardmatch.engine.money.provider import Provider
-from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, notice
+from cardmatch.engine.terms.notice import NoticeCode, Scalar, Severity, notice
 
 
 class Judge(NamedTuple):
-    """What the reasons speak of: the request, the market, and the best option, if any."""
+    """What the reasons speak of: the request, the market, and the best option, if any; *ways* find back from them."""
 
-    shared: Trying | None
     wanted: Wanted
     market: Market
     providers: Mapping[str, Provider]
@@ -34,6 +35,8 @@ class Judge(NamedTuple):
     best: Choice | None
     hours_per_month: int
     priced_on: dt.date
+    ways: Ways | None = None
+    workload: Inference | None = None
 
 
 _INFO = Severity.INFO
@@ -51,7 +54,31 @@ def not_chosen(
     judge: Judge, fates: Mapping[str, Fate], shown: frozenset[str]
 ) -> list[tuple[tuple[int, float], NotChosen]]:
     """Every card of *fates* that is not *shown*, with how near it came, in the order of ids."""
-    return [(nearness(fate), _why(judge, card, fate)) for card, fate in sorted(fates.items()) if card not in shown]
+    return [(nearness(fate), _row(judge, card, fate)) for card, fate in sorted(fates.items()) if card not in shown]
+
+
+def _row(judge: Judge, card: str, fate: Fate) -> NotChosen:
+    """The reason, and the changes that bring the card back."""
+    row, ways = _why(judge, card, fate), judge.ways
+    asking = Asking(judge.wanted, judge.workload)
+    if works(fate):
+        changes = constraint_settings({"cards": (card,)})
+    elif fate.broken is not None and fate.broken.field != "deadline_hours":  # all that it breaks is known
+        changes = limits_lifted(asking, fate.broken)
+    else:
+        changes = comeback(ways, asking, card, fate) if ways is not None else ()
+    return msgspec.structs.replace(row, change=_short(changes[0]), changes=changes) if changes else row
+
+
+def _short(setting: Setting) -> Change:
+    """A setting as one word: of a list the last, of an object the last of its fields."""
+    pointer, value = setting.pointer, setting.value
+    if isinstance(value, dict):
+        field, value = list(value.items())[-1]
+        pointer = f"{pointer}/{field}"
+    if isinstance(value, list):
+        value = value[-1] if value else ""
+    return Change(pointer=pointer, value="" if value is None else value)
 
 
 def _why(judge: Judge, card: str, fate: Fate) -> NotChosen:
@@ -160,7 +187,7 @@ def _over(card: str, broken: Broken) -> NotChosen:
 def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
     form = found.form
     if found.outcome is Outcome.TOO_SLOW:
-        return _slow(judge, card, found)
+        return NotChosen(card=card, reason=notice(NoticeCode.CARD_TOO_SLOW, _INFO, card=card), change=None)
     tight = found.outcome is Outcome.TIGHT
     code = NoticeCode.JOB_TIGHT_ON_CARD if tight else NoticeCode.JOB_DOES_NOT_FIT_CARD
     missing = max(0, found.missing_bytes)
@@ -172,24 +199,3 @@ def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
     needed = form.gpus * (1 + missing / max(form.device.memory_bytes, 1))
     count = 2 ** math.ceil(math.log2(max(needed, form.gpus * 1.01)))
     return NotChosen(card=card, reason=reason, change=Change(pointer="/offers/0/count", value=count))
-
-
-def _slow(judge: Judge, card: str, found: Tried) -> NotChosen:
-    """Which limit one request alone does not meet, and what it would have to be."""
-    reason: Notice = notice(NoticeCode.CARD_TOO_SLOW, _INFO, card=card)
-    curve = None
-    if judge.shared is not None and found.job is not None:
-        curve = curve_of(judge.shared, found.job, found.form, found.placement)
-    if judge.shared is None or curve is None:
-        return NotChosen(card=card, reason=reason, change=None)
-    return NotChosen(card=card, reason=reason, change=_slower(judge.shared.demand, curve(1)))
-
-
-def _slower(demand: Demand, alone: Served) -> Change:
-    """The limit that *alone* does not meet, at what it would meet."""
-    if demand.tpot_seconds is not None and alone.tpot_seconds > demand.tpot_seconds:
-        return Change(pointer="/load/min_tokens_per_second_per_user", value=round(1 / alone.tpot_seconds, 2))
-    if demand.ttft_seconds is not None and alone.ttft_seconds > demand.ttft_seconds:
-        return Change(pointer="/load/ttft_seconds", value=round(alone.ttft_seconds, 3))
-    seconds = request_seconds(alone, demand.longest_output_tokens)
-    return Change(pointer="/load/p95_latency_seconds", value=round(seconds, 2))

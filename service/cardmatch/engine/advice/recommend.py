@@ -22,8 +22,9 @@ from cardmatch.engine.advice.own import own_offers
 from cardmatch.engine.advice.pace import Paces, Sent
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Objective, OffersMode, Wanted
+from cardmatch.engine.advice.reasked import Again, Model, Sold, by_card
 from cardmatch.engine.advice.remarks import cautions, reasons
-from cardmatch.engine.advice.search import Found, search
+from cardmatch.engine.advice.search import Found, Quest, search
 from cardmatch.engine.advice.trying import Trying
 from cardmatch.engine.advice.verification import verification
 from cardmatch.engine.hardware.card import Card
@@ -91,7 +92,18 @@ def recommend(
     objective, objective_assumed = _objective(wanted, asked.demand)
     found = search(shared, shelf.cards, on_sale, wanted, objective)
     ledger = Ledger(offers, shelf.providers, shelf.ownership, shelf.ownership_costs, priced_on, presets.hours_per_month)
-    bench = _Bench(shared, wanted, shelf, on_sale, ledger, objective)
+    sold = Sold(
+        shelf.cards,
+        by_card(offers.values()),
+        own.stock,
+        shelf.providers,
+        shelf.countries,
+        priced_on,
+        on_sale,
+    )
+    model = Model(subject.architecture, subject.checkpoint, subject.spread)
+    again = Again(Quest(shared, wanted, objective), workload, model, sold)
+    bench = _Bench(shared, wanted, shelf, on_sale, ledger, objective, again)
     notes = (*assumptions, *asked.assumptions, *objective_assumed)
     return _answered(bench, found, subject, notes, demanded_load=wanted.load is not None or wanted.job is not None)
 
@@ -105,6 +117,7 @@ class _Bench(NamedTuple):
     market: Market
     ledger: Ledger
     objective: Objective
+    again: Again
 
 
 def _answered(
@@ -160,13 +173,12 @@ def left_out(found: Found, judge: Judge) -> tuple[tuple[NotChosen, ...], NotChos
     """Every card that is in no option, and the one that came nearest to being in one."""
     shown = frozenset(choice.tried.form.card.id for choice in found.options)
     rows = not_chosen(judge, found.fates, shown)
-    nearest = min(rows, key=lambda row: (row[0], _remote(row[1])), default=None)
+    nearest = min(rows, key=lambda row: (not row[1].changes, row[0], _remote(row[1])), default=None)
     return tuple([row for _, row in rows]), nearest[1] if nearest else None
 
 
 def _judge(bench: _Bench, found: Found) -> Judge:
     return Judge(
-        bench.shared,
         bench.wanted,
         bench.market,
         bench.shelf.providers,
@@ -174,6 +186,8 @@ def _judge(bench: _Bench, found: Found) -> Judge:
         found.options[0] if found.options else None,
         bench.shared.presets.hours_per_month,
         bench.ledger.priced_on,
+        bench.again.ways,
+        bench.again.workload,
     )
 
 

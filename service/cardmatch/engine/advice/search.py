@@ -86,34 +86,55 @@ def tried_whole(
     return skyline.choices
 
 
-def fate_of(quest: Quest, card: Card, lots: tuple[Lot, ...]) -> Fate:
-    """What becomes of *card* with offers *lots* by itself, whatever else there is: the first way that works."""
+def fate_in(quest: Quest, card: Card, market: Market) -> Fate:
+    """What becomes of *card* on *market* by itself, whatever else there is: the first way that works."""
+    refused = _refused(quest.shared, card, market, quest.wanted)
+    if refused is not None:
+        return refused
     fates: dict[str, Fate] = {}
-    _ask_once(quest, _of_card(quest.shared, card, lots, quest.wanted), fates)
+    _ask_once(quest, _of_card(quest.shared, card, market.lots[card.id], quest.wanted), fates, first=True)
     return fates.get(card.id, Fate())
 
 
-def _ask_once(quest: Quest, forms: list[Form], fates: dict[str, Fate]) -> None:
-    """The fates of cards that were not tried: the first form that works, with the least that it may cost an hour."""
+def _ask_once(quest: Quest, forms: list[Form], fates: dict[str, Fate], *, first: bool = False) -> None:
+    """The fates of cards that were not tried: the first form that works, with the least that it may cost an hour.
+
+    With *first* the cheapest form that only a limit or a target keeps out is near enough.
+    """
     shared = quest.shared
-    priced = sorted(
-        [(rent(form, fewest_copies(shared, form)), form.key, form) for form in forms if _untried(fates, form)]
-    )
-    least: dict[str, float] = {}
-    for bound, _, form in priced:
+    for bound, _, form in _that_hold(shared, forms, fates, cheaply=first):
         card = form.card.id
-        least.setdefault(card, bound)
         known = fates.get(card)
-        if known is None or (known.best is None and known.bound is None):
-            if not _limited(quest) and works_alone(shared, form, _caches(shared, form.card, quest.wanted)[0]):
-                fates[card] = Fate(bound=bound)
-                continue
-            _try(quest, form, Skyline(1), fates)
-            if fates[card].best is not None:
-                fates[card] = Fate(bound=bound)
+        near = first and known is not None and nearness(known)[0] <= _TOO_SLOW
+        if near or (known is not None and (known.best is not None or known.bound is not None)):
+            continue
+        if not limited(quest) and works_alone(shared, form, _caches(shared, form.card, quest.wanted)[0]):
+            fates[card] = Fate(bound=bound)
+            continue
+        _try(quest, form, Skyline(1), fates)
+        if fates[card].best is not None:
+            fates[card] = Fate(bound=bound)
 
 
-def _limited(quest: Quest) -> bool:
+def _that_hold(
+    shared: Trying, forms: list[Form], fates: dict[str, Fate], *, cheaply: bool
+) -> list[tuple[float, tuple[str, int, int, str, str], Form]]:
+    """Forms of cards not yet tried whose weights the memory holds, with the least they cost an hour, cheapest first."""
+    found = []
+    for form in forms:
+        known = fates.get(form.card.id)
+        if known is not None and (known.best is not None or known.refused is not None):
+            continue
+        if (missing := _beyond_memory(shared, form)) > 0:
+            remember(fates, form, _too_large(shared, form, missing))
+        else:
+            usd = form.lots[0].usd_per_hour * form.nodes if cheaply else rent(form, fewest_copies(shared, form))
+            found.append((usd, form.key, form))
+    found.sort(key=lambda each: each[:2])
+    return found
+
+
+def limited(quest: Quest) -> bool:
     """Whether more must be known of a form than that a copy runs: its machines and dollars, or how it is queued for."""
     shared, asked, demand = quest.shared, quest.wanted.constraints, quest.shared.demand
     limits = (asked.max_usd_per_hour, asked.max_usd_per_month, asked.max_usd_total, asked.max_gpus, asked.max_instances)
@@ -123,11 +144,6 @@ def _limited(quest: Quest) -> bool:
 
 _SOME = 4096
 """Requests at once, or a second, that surely take fewer GPUs than the largest fleet that anybody rents."""
-
-
-def _untried(fates: dict[str, Fate], form: Form) -> bool:
-    known = fates.get(form.card.id)
-    return known is None or (known.best is None and known.refused is None)
 
 
 def _forms(
@@ -167,8 +183,7 @@ def _try(quest: Quest, form: Form, skyline: Skyline | Everything, fates: dict[st
     shared, wanted = quest.shared, quest.wanted
     missing = _beyond_memory(shared, form)
     if missing > 0:
-        where = placement_of(shared.engine, form)
-        remember(fates, form, Fate(tried=Tried(form, shared.job, where, Outcome.DOES_NOT_FIT, None, missing)))
+        remember(fates, form, _too_large(shared, form, missing))
         return
     for cache in _caches(shared, form.card, wanted):
         found = tried(shared, form, cache)
@@ -184,6 +199,11 @@ def _try(quest: Quest, form: Form, skyline: Skyline | Everything, fates: dict[st
                 remember(fates, form, Fate(best=each))
         if quest.objective in BY_THE_HOUR and not _short_of_cache(shared, found):
             return
+
+
+def _too_large(shared: Trying, form: Form, missing: int) -> Fate:
+    where, job = placement_of(shared.engine, form), shared.in_formats(form.weights, KvFormat.AUTO)
+    return Fate(tried=Tried(form, job, where, Outcome.DOES_NOT_FIT, None, missing))
 
 
 def _beyond_memory(shared: Trying, form: Form) -> int:
@@ -226,6 +246,9 @@ def remember(fates: dict[str, Fate], form: Form, fate: Fate) -> None:
         fates[form.card.id] = fate
 
 
+_TOO_SLOW = 3
+
+
 def nearness(fate: Fate) -> tuple[int, float]:
     """How near a card came to being an option: less is nearer."""
     if fate.best is not None:
@@ -237,4 +260,4 @@ def nearness(fate: Fate) -> tuple[int, float]:
     if fate.tried is None:
         return 9, 0.0
     order = (Outcome.TOO_SLOW, Outcome.TIGHT, Outcome.DOES_NOT_FIT)
-    return 3 + order.index(fate.tried.outcome), float(fate.tried.missing_bytes)
+    return _TOO_SLOW + order.index(fate.tried.outcome), float(fate.tried.missing_bytes)

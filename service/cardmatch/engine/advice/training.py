@@ -82,7 +82,7 @@ def recommend_training(
     options = tuple(_option(bench, choice, rank) for rank, choice in enumerate(found.options, 1))
     best = found.options[0] if found.options else None
     hours = presets.hours_per_month
-    judge = Judge(None, wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on)
+    judge = Judge(wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on)
     rows, nearest = left_out(found, judge)
     return Recommended(
         options=options,

@@ -119,8 +119,7 @@ def tried(shared: Trying, form: Form, cache: KvFormat) -> Tried:
     at_once, outcome, missing = _held(shared, job, where)
     spill = None
     if not at_once and shared.offload:
-        requests = min(shared.demand.concurrency or 1, _MOST_SLOTS)
-        spill = _spilled(shared, job, where, requests) or _spilled(shared, job, where, 1)
+        spill = spill_of(shared, job, where)
         at_once = _room_beside(job, spill) if spill else 0
     if not at_once:
         return Tried(form, job, where, outcome, None, missing)
@@ -132,8 +131,13 @@ def tried(shared: Trying, form: Form, cache: KvFormat) -> Tried:
     return Tried(form, job, where, Outcome.WORKS if size else Outcome.TOO_SLOW, size, 0, spill=spill)
 
 
-def _spilled(shared: Trying, job: ServingJob, where: Placement, requests: int) -> Spilled | None:
-    return spilled(job, shared.engine, where, shared.calibration, requests)
+def spill_of(shared: Trying, job: ServingJob, where: Placement) -> Spilled | None:
+    """What must lie in RAM for all requests at once, else for one."""
+    requests = min(shared.demand.concurrency or 1, _MOST_SLOTS)
+    found = spilled(job, shared.engine, where, shared.calibration, requests)
+    if found is None and requests > 1:
+        found = spilled(job, shared.engine, where, shared.calibration, 1)
+    return found
 
 
 def works_alone(shared: Trying, form: Form, cache: KvFormat) -> bool:
