@@ -107,7 +107,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A field of the request and the value to set it to; null takes it out."""
 
     pointer: Annotated[str, Meta(description="JSON Pointer into the request.")]
-    value: Scalar | list[str] | dict[str, Scalar] | None
+    value: Annotated[
+        Scalar | list[str] | dict[str, Scalar] | None, Meta(description="As it goes there; null takes the field out.")
+    ]
 
 
 class NotChosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,7 @@ class NotChosen(msgspec.Struct, frozen=True, kw_only=True):
     card: CardId
     reason: Notice
     change: Change | None
-    changes: tuple[Setting, ...] = ()
+    changes: Annotated[tuple[Setting, ...], Meta(description="All that the card takes to be an option.")] = ()
 
 
 class Possible(msgspec.Struct, frozen=True, kw_only=True):

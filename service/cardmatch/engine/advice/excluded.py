@@ -40,6 +40,9 @@ class Judge(NamedTuple):
 
 
 _INFO = Severity.INFO
+_ON_OPTIONS = frozenset(
+    {"max_usd_per_hour", "max_usd_per_month", "max_usd_total", "max_gpus", "max_instances", "stock"}
+)
 FORMATS = frozenset({"bf16"})
 """Formats that a card may lack, as reasons to refuse it."""
 
@@ -63,7 +66,7 @@ def _row(judge: Judge, card: str, fate: Fate) -> NotChosen:
     asking = Asking(judge.wanted, judge.workload)
     if works(fate):
         changes = constraint_settings({"cards": (card,)})
-    elif fate.broken is not None and fate.broken.field != "deadline_hours":  # all that it breaks is known
+    elif fate.broken is not None and fate.broken.field in _ON_OPTIONS:  # all that it breaks is known
         changes = limits_lifted(asking, fate.broken)
     else:
         changes = comeback(ways, asking, card, fate) if ways is not None else ()

@@ -84,7 +84,6 @@ def _left_out(bench: Bench, found: Found) -> tuple[tuple[NotChosen, ...], NotCho
     return left_out(
         found,
         Judge(
-            None,
             shared.wanted,
             bench.market,
             bench.shelf.providers,
