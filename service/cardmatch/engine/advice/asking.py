@@ -84,5 +84,8 @@ class Ways(NamedTuple):
 def constraint_settings(fields: dict[str, Any]) -> tuple[Setting, ...]:
     """*fields* of the constraints as settings."""
     return tuple(
-        [Setting(pointer=f"/constraints/{field}", value=list(value) if isinstance(value, tuple) else value) for field, value in fields.items()]
+        [
+            Setting(pointer=f"/constraints/{field}", value=list(value) if isinstance(value, tuple) else value)
+            for field, value in fields.items()
+        ]
     )
