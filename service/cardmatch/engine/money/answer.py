@@ -69,7 +69,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     usd: Dollars
 
 
-class HoursOfWork(msgspec.Struct, frozen=True, kw_only=True):
+class HoursOfWork(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where the hours go, of one instance: for a job of all runs together, for a service of a month.
 
     `wall_hours` is how long it takes from start to end, `billed_hours` what the provider counts.
@@ -84,7 +84,7 @@ class HoursOfWork(msgspec.Struct, frozen=True, kw_only=True):
     billed_hours: HoursSpent
 
 
-class PriceUsed(msgspec.Struct, frozen=True, kw_only=True):
+class PriceUsed(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The price that was reckoned with, per instance and hour, and where it comes from."""
 
     kind: str
@@ -99,7 +99,7 @@ class PriceUsed(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
 
 
-class RateUsed(msgspec.Struct, frozen=True, kw_only=True):
+class RateUsed(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The throughput that was reckoned with, the family of the benchmark, and the prediction beside a measurement."""
 
     kind: str
@@ -163,7 +163,7 @@ class ApiFigures(msgspec.Struct, frozen=True, kw_only=True):
     cheaper_at_full_use: bool
 
 
-class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
+class BreakEven(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Where the alternatives of this option cost the same."""
 
     buy: BuyFigures | None = None
@@ -172,7 +172,7 @@ class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
     token_api: tuple[ApiFigures, ...] = ()
 
 
-class OptionCost(msgspec.Struct, frozen=True, kw_only=True):
+class OptionCost(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one option costs. Lines add up to `total.expected_usd`; `invoice_usd` leaves out the value of waiting."""
 
     label: str
@@ -202,7 +202,7 @@ class OptionCost(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...]
 
 
-class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
+class SweepPoint(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Every option with the parameter at `value`; `cheapest` costs least per unit."""
 
     value: Annotated[float, Meta(ge=0, le=10**18)]

@@ -17,7 +17,7 @@ Dollars = Annotated[float, Meta(ge=0, le=MOST_DOLLARS, description="US dollars."
 DECIMALS = 6
 
 
-class UsdBand(msgspec.Struct, frozen=True, kw_only=True):
+class UsdBand(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """US dollars with a range: the true amount lies between low and high nine times in ten."""
 
     low_usd: Dollars

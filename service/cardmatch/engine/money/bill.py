@@ -42,7 +42,7 @@ API_LINES = (LineCode.API_INPUT, LineCode.API_OUTPUT, LineCode.TAX)
 Amounts = tuple[float, ...]
 
 
-class Hours(msgspec.Struct, frozen=True):
+class Hours(msgspec.Struct, frozen=True, gc=False):
     """Where the time goes, of one instance: over all runs of a job, or in a month over all replicas of a service.
 
     `starts` counts failed runs too; `wall` is from start to end; `committed` is paid beyond what is billed.
@@ -63,7 +63,7 @@ class Hours(msgspec.Struct, frozen=True):
     committed: float
 
 
-class Bill(msgspec.Struct, frozen=True):
+class Bill(msgspec.Struct, frozen=True, gc=False):
     """Amounts in the order of `LINES` and the hours behind them; `rent_usd` is what grows with the hour's price."""
 
     amounts: Amounts

@@ -33,22 +33,20 @@ _SWEPT_JOBS = frozenset({SweepParameter.IDLE_HOURS, SweepParameter.RUNS, SweepPa
 def check(question: CostQuestion) -> None:
     """Raise Invalid at the first field that contradicts another, or that would be passed over."""
     seen = set()
+    job = not isinstance(question.work, Service)
     for index, option in enumerate(question.options):
         if option.label in seen:
             raise refusal(FaultCode.LABEL_TWICE, f"/options/{index}/label", name=option.label)
         seen.add(option.label)
-        if isinstance(option.price, TokenApiPrice):
+        price, charges = option.price, option.charges
+        if isinstance(price, TokenApiPrice):
             _check_fields(option, index, _OF_MACHINES, _CHARGES)
-        elif isinstance(option.price, PurchasePrice):
+        elif isinstance(price, PurchasePrice):
             _check_fields(option, index, _OF_TENANTS, _CHARGES_OF_TENANTS)
+        if charges is not _NOTHING:
+            _check_charges(charges, f"/options/{index}/charges", job=job)
     if isinstance(question.work, Service):
         _check_service(question, question.work)
-    elif any(option.charges.keep_warm_usd_per_hour is not None for option in question.options):
-        index = next(i for i, each in enumerate(question.options) if each.charges.keep_warm_usd_per_hour is not None)
-        where = f"/options/{index}/charges/keep_warm_usd_per_hour"
-        raise refusal(FaultCode.ONLY_FOR_SERVICES, where, field="keep_warm_usd_per_hour")
-    for index, option in enumerate(question.options):
-        _check_traffic(option.charges, f"/options/{index}/charges")
     for where, currency in currencies(question):
         if currency.code == DOLLAR and currency.usd != 1:
             raise refusal(FaultCode.DOLLAR_IS_ONE, f"{where}/usd")
@@ -97,8 +95,11 @@ def _shared(option: Option) -> bool:
     return isinstance(option.price, PurchasePrice) and option.price.utilisation is not None
 
 
-def _check_traffic(charges: Charges, where: str) -> None:
-    """Tiers follow one another, and only the last has no end."""
+def _check_charges(charges: Charges, where: str, *, job: bool) -> None:
+    """Jobs keep nothing warm; tiers of traffic follow one another, and only the last has no end."""
+    if job and charges.keep_warm_usd_per_hour is not None:
+        field = "keep_warm_usd_per_hour"
+        raise refusal(FaultCode.ONLY_FOR_SERVICES, f"{where}/{field}", field=field)
     tiers = charges.egress_tiers
     if tiers is None:
         return

@@ -29,7 +29,7 @@ FIRST_ORDER = 0.5
 """Young's interval is a first-order figure; with half the time lost to interruptions it no longer holds."""
 
 
-class Column(msgspec.Struct, frozen=True):
+class Column(msgspec.Struct, frozen=True, gc=False):
     """An option's figures, what missing facts could add to its cost, and what buying was assumed."""
 
     cost: OptionCost

@@ -16,7 +16,7 @@ MOST_UNITS_PER_USD = 1e40
 _TOKENS = {WorkUnit.TOKEN, WorkUnit.OUTPUT_TOKEN, WorkUnit.TRAIN_TOKEN}
 
 
-class Per(msgspec.Struct, frozen=True):
+class Per(msgspec.Struct, frozen=True, gc=False):
     """Dollars per so much of the work; null where the work is not counted that way."""
 
     unit: float

@@ -8,7 +8,7 @@ from cardmatch.engine.money.spot import Spot
 from cardmatch.engine.money.traffic import EgressTier
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Everything that `bill` needs, per instance where not said otherwise.
 
     `units` is of one run or of a month (zero: whatever the utilisation gives); `usd_per_hour` is of one instance,
@@ -53,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lead_hours: float = 0.0
 
 
-class ApiPlan(msgspec.Struct, frozen=True, kw_only=True):
+class ApiPlan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Work bought by the token: requests are of one run or of a month, prices per token."""
 
     units: float

@@ -30,7 +30,7 @@ Assumed = list[tuple[str, Scalar]]
 """Pointers and values of defaults that were filled in; relative to the option, or absolute under `WORK`."""
 
 
-class Machines(msgspec.Struct, frozen=True):
+class Machines(msgspec.Struct, frozen=True, gc=False):
     """GPUs that work, machines that hold them, and GPUs of those machines that do not work."""
 
     gpus: int
@@ -38,7 +38,7 @@ class Machines(msgspec.Struct, frozen=True):
     unused: int
 
 
-class Known(msgspec.Struct, frozen=True):
+class Known(msgspec.Struct, frozen=True, gc=False):
     """What was looked up for an option."""
 
     quote: Quote

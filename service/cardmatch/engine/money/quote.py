@@ -33,7 +33,7 @@ _TO_BE_HAD = {PriceKind.LIST}
 _BOTTOM = {PriceKind.MARKET_LOW, PriceKind.FLOOR}
 
 
-class Quote(msgspec.Struct, frozen=True):
+class Quote(msgspec.Struct, frozen=True, gc=False):
     """Dollars an hour of one instance; `down` and `up` are how far the price may be off, as shares of it.
 
     `usd_per_hour` is null where a machine is only rented interruptibly, `gpus_per_instance` where the instance has as

@@ -40,17 +40,16 @@ def notices(options: tuple[OptionCost, ...], hourly: tuple[str, ...], cost: tupl
 
 def _in_time(named: dict[str, OptionCost], cost: tuple[str, ...]) -> list[Notice]:
     """That the cheapest ends too late, and which does not; of an API nobody knows how long it takes."""
-    late = {label for label, option in named.items() if _has(option, NoticeCode.DEADLINE_MISSED)}
-    if cost[0] not in late:
+    if not _is_late(named[cost[0]]):
         return []
     for label in cost:
-        if label not in late and named[label].hours is not None:
+        if named[label].hours is not None and not _is_late(named[label]):
             return [notice(NoticeCode.CHEAPEST_TOO_LATE, Severity.WARNING, label=cost[0], other=label)]
     return [notice(NoticeCode.NONE_IN_TIME, Severity.WARNING)]
 
 
-def _has(option: OptionCost, code: NoticeCode) -> bool:
-    return any(each.code is code for each in option.notices)
+def _is_late(option: OptionCost) -> bool:
+    return any(each.code is NoticeCode.DEADLINE_MISSED for each in option.notices)
 
 
 def of_rates(question: CostQuestion) -> list[Notice]:

@@ -34,7 +34,7 @@ LENGTHS_APART = 0.25
 """A benchmark whose requests are this much longer or shorter than the work's says little of it."""
 
 
-class Rating(msgspec.Struct, frozen=True):
+class Rating(msgspec.Struct, frozen=True, gc=False):
     """The rate used, and what must be said of it; pointers of what was assumed are into the option."""
 
     used: RateUsed

@@ -28,7 +28,7 @@ from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, 
 HourlyPrice = CallerPrice | OfferPrice | PurchasePrice
 
 
-class Market(msgspec.Struct, frozen=True):
+class Market(msgspec.Struct, frozen=True, gc=False):
     """What options are looked up in, on which day, and who predicts speeds."""
 
     offers: Mapping[str, Offer]
@@ -39,7 +39,7 @@ class Market(msgspec.Struct, frozen=True):
     predict: Predictor | None
 
 
-class Setting(msgspec.Struct, frozen=True):
+class Setting(msgspec.Struct, frozen=True, gc=False):
     """An option by the hour: its plan, and what the plan was made of."""
 
     option: Option

@@ -35,7 +35,7 @@ class WorkUnit(StrEnum):
     TRAIN_TOKEN = "train_token"  # noqa: S105 - as above
 
 
-class Throughput(msgspec.Struct, frozen=True, kw_only=True):
+class Throughput(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Units of work per second: the true rate lies between low and high nine times in ten."""
 
     unit: WorkUnit
