@@ -75,8 +75,8 @@ class Forms(NamedTuple):
         raise TypeError(f"{self.by} chooses no form: {value!r}")
 
 
-_STRAY = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
-"""A space that set off a name, where the name ends in Chinese itself."""
+_STRAY = re.compile(r" (?<=[\u4e00-\u9fff] )(?=[\u4e00-\u9fff])")
+"""A space that set off a name, where the name ends in Chinese itself. It begins with the space, which is quick to find."""
 
 
 def say(family: str, code: str, params: Mapping[str, Value], language: Language) -> str:
