@@ -18,28 +18,40 @@ SIZES = (10, 100, 1_000, 10_000)
 ESTIMATE = "estimate over four cards"
 MIX = {ESTIMATE: 0.8, "cost of ten options": 0.1, "recommend over the catalogue": 0.1}
 _SERVED, _ANSWERED, _MEMORY = ": CPU of the server", ": answer in words", "resident memory of a worker"
+_BESIDE = (
+    ": bare echo",
+    ": engine on a server, mean",
+    _SERVED,
+    ": server / (echo + engine)",
+    ": engine in a loop, mean",
+)
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """CPU of one request by question, microseconds, and memory of a worker, MiB; when, and on what."""
+    """CPU of one request by question, microseconds, and memory of a worker, MiB; when, and on what.
+
+    *beside* has the figures of `_BESIDE` for questions that a server was asked.
+    """
 
     microseconds: dict[str, float]
+    beside: dict[str, list[float]]
     worker_mib: float
     conditions: str
 
 
 def measured(rows: dict[str, float], conditions: str) -> Measured:
-    """From the figures of a run by their names. The server's part of the estimate is added to the other answers."""
-    served = rows[ESTIMATE + _SERVED]
-    door = served - rows[ESTIMATE + _ANSWERED]
+    """From the figures of a run by their names. Where no server was asked, its part of the estimate is added."""
+    door = rows[ESTIMATE + _SERVED] - rows[ESTIMATE + _ANSWERED]
     answers = {name.removesuffix(_ANSWERED): each for name, each in rows.items() if name.endswith(_ANSWERED)}
-    cpu = {name: served if name == ESTIMATE else each + door for name, each in answers.items()}
-    return Measured(cpu, rows[_MEMORY], conditions)
+    cpu = {name: rows.get(name + _SERVED, each + door) for name, each in answers.items()}
+    beside = {name: [rows[name + each] for each in _BESIDE] for name in answers if name + _SERVED in rows}
+    return Measured(cpu, beside, rows[_MEMORY], conditions)
 
 
 def filled(page: str, run: Measured) -> str:
     """*page* with its tables and the line on the conditions from *run*."""
     page = _table(page, "| question |", [_question(name, each) for name, each in run.microseconds.items()])
+    page = _table(page, "| request |", [_beside(name, *each) for name, each in run.beside.items()])
     page = _table(page, "| requests/s |", [_size(each, run) for each in SIZES])
     page = re.sub(r"(?m)^Waiting: .*$", _waiting(run), page)
     return re.sub(r"(?m)^Measured: .*$", f"Measured: {run.conditions}.", page)
@@ -55,6 +67,10 @@ def _waiting(run: Measured) -> str:
 
 def _question(name: str, microseconds: float) -> str:
     return f"| {name} | {microseconds:,.0f} µs | {_two_digits(1e6 / microseconds):,} |"
+
+
+def _beside(name: str, echo: float, engine: float, served: float, ratio: float, alone: float) -> str:
+    return f"| {name} | {echo:,.0f} µs | {engine:,.0f} µs | {served:,.0f} µs | {ratio:.2f} | {alone:,.0f} µs |"
 
 
 def _size(requests: int, run: Measured) -> str:

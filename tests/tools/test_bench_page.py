@@ -12,6 +12,10 @@ ROWS = {
     f"{ESTIMATE}: engine": 100.0,
     f"{ESTIMATE}: answer in words": 200.0,
     f"{ESTIMATE}: CPU of the server": 300.0,
+    f"{ESTIMATE}: bare echo": 45.0,
+    f"{ESTIMATE}: engine on a server, mean": 150.0,
+    f"{ESTIMATE}: server / (echo + engine)": 1.54,
+    f"{ESTIMATE}: engine in a loop, mean": 120.0,
     "cost of ten options: answer in words": 400.0,
     "recommend over the catalogue: answer in words": 6_900.0,
     "resident memory of a worker": 70.0,
@@ -26,6 +30,22 @@ def test_the_servers_part_is_added_to_answers_that_were_measured_without_it() ->
         "cost of ten options": 500.0,
         "recommend over the catalogue": 7_000.0,
     }
+
+
+def test_what_a_server_was_asked_is_not_pieced_together() -> None:
+    """Where there is a figure of the server, it counts, and stands beside the echo and the engine."""
+    name = "cost of ten options"
+    more = {
+        ": CPU of the server": 480.0,
+        ": bare echo": 45.0,
+        ": engine on a server, mean": 310.0,
+        ": server / (echo + engine)": 1.352,
+        ": engine in a loop, mean": 290.0,
+    }
+    rows = {**ROWS, **{name + row: figure for row, figure in more.items()}}
+    run = measured(rows, "here")
+    assert run.microseconds[name] == 480.0
+    assert f"| {name} | 45 µs | 310 µs | 480 µs | 1.35 | 290 µs |" in filled(PAGE.read_text(encoding="utf-8"), run)
 
 
 def test_cores_follow_from_the_mix() -> None:
@@ -45,7 +65,7 @@ def test_the_wait_is_that_of_a_queue_with_one_server() -> None:
 def test_the_page_holds_figures_of_a_run() -> None:
     """Every question of the mix, sizes that follow from them, and what they were measured on."""
     text = PAGE.read_text(encoding="utf-8")
-    rows = dict(re.findall(r"(?m)^\| ([^|]+) \| ([\d,]+) µs \|", text))
+    rows = dict(re.findall(r"(?m)^\| ([^|]+) \| ([\d,]+) µs \| [\d,]+ \|$", text))
     cpu = {name: float(figure.replace(",", "")) for name, figure in rows.items()}
     assert set(MIX) <= set(cpu)
     (size,) = re.findall(r"(?m)^\| 10,000 \| ([\d,]+) \|", text)

@@ -69,7 +69,7 @@ def _estimates(world: World) -> Mix:
         }
         for _ in range(ESTIMATES)
     ]
-    return Mix("estimates over four cards", "/estimate-vram", {_raw(body): _estimate(world, body) for body in bodies})
+    return Mix("estimate over four cards", "/estimate-vram", {_raw(body): _estimate(world, body) for body in bodies})
 
 
 def _estimate(world: World, body: dict[str, Any]) -> Callable[[], object]:
@@ -109,7 +109,7 @@ def _costs(world: World) -> Mix:
         }
         for _ in range(COSTS)
     ]  # fmt: skip
-    return Mix("costs of ten options", "/cost", {_raw(body): _cost(world, body) for body in bodies})
+    return Mix("cost of ten options", "/cost", {_raw(body): _cost(world, body) for body in bodies})
 
 
 def _cost(world: World, body: dict[str, Any]) -> Callable[[], object]:
