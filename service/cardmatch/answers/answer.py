@@ -20,7 +20,7 @@ from cardmatch.engine.memory.training.answer import TrainingNeed, TrainingPlacem
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode
 from cardmatch.engine.terms.units import Bytes
 from cardmatch.text.language import Language
-from cardmatch.text.words import AnyPlacement, all_assumed, asked, placement_in_words, with_messages
+from cardmatch.text.words import AnyPlacement, all_assumed, placement_in_words, question, with_messages
 
 RULE_OF_THUMB_BYTES = 2
 """The guides' 2 GB of weights per billion parameters."""
@@ -78,11 +78,11 @@ def shared_fields(
     if request.priced_on is None:
         own.append(Assumption(pointer="/priced_on", value=request.today.isoformat()))
     every = (*missing, (QuestionCode.CARDS, "/cards", request.cards is None))
-    question = next((Question(code=code, pointer=pointer) for code, pointer, absent in every if absent), None)
+    absent = [(code, pointer) for code, pointer, is_absent in every if is_absent]
     return {
         "placements": tuple([placement_in_words(each, world.card_titles, language) for each in placements]),
         "assumptions": all_assumed((*assumptions, *own), language),
-        "ask_next": None if question is None else asked(question, language),
+        "ask_next": question(*absent[0], language) if absent else None,
         "notices": with_messages(notices, language),
         "catalogue": catalogue_facts(world),
         "priced_on": request.priced_on or request.today,

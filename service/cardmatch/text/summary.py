@@ -132,9 +132,7 @@ def place_name(placement: Judged, cards: Mapping[str, str], language: Language) 
     name = cards.get(placement.card, placement.card)
     if placement.mig is not None:
         return say("phrases", "slice", {"card": name, "mig": placement.mig}, language)
-    if placement.count > 1:
-        return say("phrases", "cards", {"card": name, "count": placement.count}, language)
-    return name
+    return name if placement.count == 1 else say("phrases", "cards", {"card": name, "count": placement.count}, language)
 
 
 def _need(subject: Subject, need: Need, load: Load, language: Language) -> str:
@@ -185,13 +183,15 @@ def _places(verdict: Verdict, placements: Sequence[Judged], cards: Mapping[str, 
     shown = placements if len(placements) <= MOST_NAMED else placements[: MOST_NAMED - 1]
     names = [place_name(placement, cards, language) for placement in shown]
     if verdict is Verdict.QUEUES:
-        names = [
-            say("phrases", "at_once", {"place": name, "max_concurrency": _at_once(placement)}, language)
-            for name, placement in zip(names, shown, strict=True)
-        ]
+        names = [_queued(name, _at_once(each), language) for name, each in zip(names, shown, strict=True)]
     if len(shown) < len(placements):
         names.append(say("phrases", "more", {"count": len(placements) - len(shown)}, language))
     return names
+
+
+@lru_cache(maxsize=4096)
+def _queued(place: str, most: int, language: Language) -> str:
+    return say("phrases", "at_once", {"place": place, "max_concurrency": most}, language)
 
 
 def _at_once(placement: Judged) -> int:

@@ -120,6 +120,10 @@ def _number(value: Value) -> float:
     return value
 
 
+def _whole(value: Value) -> int:
+    return value if type(value) is int else int(_number(value))
+
+
 def _size(numbers: Numerals, unit: Mapping[str, str]) -> Callable[[int], str]:
     """In GiB, so that all figures of an answer compare; MiB and KiB are for what would read as nothing there."""
     gib, mib, kib = unit["gib"], unit["mib"], unit["kib"]
@@ -134,7 +138,7 @@ def _size(numbers: Numerals, unit: Mapping[str, str]) -> Callable[[int], str]:
 
 def _bytes(speaker: Voice) -> Write:
     write = speaker.size
-    return lambda value: write(int(_number(value)))
+    return lambda value: write(_whole(value))
 
 
 def _scaled(unit: str, digits: int, divisor: float = 1) -> Callable[[Voice], Write]:
@@ -164,7 +168,7 @@ def _bandwidth(speaker: Voice) -> Write:
 
 def _integer(speaker: Voice) -> Write:
     write = speaker.numerals.integer
-    return lambda value: write(int(_number(value)))
+    return lambda value: write(_whole(value))
 
 
 def _dollars(speaker: Voice) -> Write:

@@ -15,7 +15,7 @@ from cardmatch.engine.memory.encode.answer import EncodePlacement
 from cardmatch.engine.memory.explain.explanation import Explanation
 from cardmatch.engine.memory.logs.compare import LogReading
 from cardmatch.engine.memory.training.answer import TrainingPlacement
-from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
+from cardmatch.engine.terms.notice import Assumption, Notice, Question, QuestionCode, Scalar
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import say, templates
 from cardmatch.text.units import LONGEST_TEXT, Value
@@ -85,10 +85,15 @@ def all_assumed(assumptions: tuple[Assumption, ...], language: Language) -> tupl
     return tuple([assumed(assumption, language) for assumption in assumptions])
 
 
+def asked(unsaid: Question, language: Language) -> Question:
+    """*unsaid* with its message."""
+    return question(unsaid.code, unsaid.pointer, language)
+
+
 @lru_cache(maxsize=256)  # there are few
-def asked(question: Question, language: Language) -> Question:
-    """*question* with its message."""
-    return replace(question, message=say("questions", question.code, {}, language))
+def question(code: QuestionCode, pointer: str, language: Language) -> Question:
+    """The question *code* about the field at *pointer*, with its message."""
+    return Question(code=code, pointer=pointer, message=say("questions", code, {}, language))
 
 
 AnyPlacement = TypeVar("AnyPlacement", PlacementEstimate, TrainingPlacement, DiffusionPlacement, EncodePlacement)

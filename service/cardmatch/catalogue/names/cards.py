@@ -30,7 +30,8 @@ def resolve_card(world: World, name: str, *, memory_gb: float | None = None, mem
     Raises Invalid: `ambiguous_card` (suggestions are the candidates), `unknown_card` (the nearest names),
     `card_not_listed` (known, but not in the catalogue), `card_memory_conflict`, `unknown_mig_profile`.
     """
-    return resolve_name(world, name, memory_gb=memory_gb, memory_bytes=memory_bytes).card
+    exact = world.cards.get(name) if memory_gb is None and memory_bytes is None else None
+    return exact or resolve_name(world, name, memory_gb=memory_gb, memory_bytes=memory_bytes).card
 
 
 def resolve_name(
