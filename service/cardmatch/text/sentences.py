@@ -76,7 +76,7 @@ class Forms(NamedTuple):
 
 
 _STRAY = re.compile(r" (?<=[\u4e00-\u9fff] )(?=[\u4e00-\u9fff])")
-"""A space that set off a name, where the name ends in Chinese itself; looked for by the space, of which there are few."""
+"""A space that set off a name, where the name ends in Chinese itself; spaces are few, so it opens with one."""
 
 
 def say(family: str, code: str, params: Mapping[str, Value], language: Language) -> str:
