@@ -89,7 +89,7 @@ def test_without_one_nothing_is_answered(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/livez", "/readyz", "/docs", "/docs/problems/unauthorized", "/openapi.json", "/livez/"]
+    "path", ["/", "/livez", "/readyz", "/docs", "/docs/problems/unauthorized", "/openapi.json", "/livez/"]
 )
 def test_probes_and_documentation_stay_open(path: str) -> None:
     """Kubernetes has no key, and who reads how to send one has none yet."""

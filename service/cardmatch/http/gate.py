@@ -42,7 +42,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     async def check(self, scope: Scope) -> None:
         """Let *scope* pass, or raise Refused: unauthorized, too_many_requests."""
-        path = scope["path"].rstrip("/")
+        path = scope["path"].rstrip("/") or "/"
         if path in _OPEN or path.startswith(_OPEN_FOLDER):
             return
         owner = None
