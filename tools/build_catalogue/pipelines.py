@@ -56,4 +56,5 @@ def _named(shared: pathlib.Path, name: str, what: str | Stated, index: dict[str,
         component = read_component(read_json(shared / row["file"]), dialects)
         return Named(name=name, component=component, source=row["source"][:400])
     component = read_component(what.what, dialects) if isinstance(what.what, dict) else what.what
-    return Named(name=name, component=component, basis=Basis.RULE_OF_THUMB, source=what.source)
+    basis = Basis.EXACT if what.counted else Basis.RULE_OF_THUMB
+    return Named(name=name, component=component, basis=basis, source=what.source)

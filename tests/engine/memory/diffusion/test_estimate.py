@@ -186,8 +186,8 @@ def test_full_training_counts_sixteen_bytes_a_parameter() -> None:
 
 
 def test_stated_components_are_said_to_be_so() -> None:
-    """HunyuanVideo has no configuration at hand: basis rule_of_thumb, and a notice that names the components."""
-    found = estimate("hunyuan video")
+    """Hunyuan-DiT's text encoders are known by a paper: basis rule_of_thumb, and a notice that names them."""
+    found = estimate("hunyuandit")
     assert found.placements[0].per_gpu.total.basis is Basis.RULE_OF_THUMB
     assert [notice.code.value for notice in found.notices] == ["components_assumed"]
     assert estimate("sdxl").notices == ()
