@@ -92,7 +92,7 @@ PIPELINES: dict[str, Made] = {
             **_SD3_TEXT,
             "transformer": Stated(
                 {**_SD35, "num_layers": 38, "num_attention_heads": 38, "caption_projection_dim": 2432},
-                "diffusers convert_sd3_to_diffusers.py: 38 layers, as many heads of 64 (model card: 8.1 billion parameters)",
+                "diffusers convert_sd3_to_diffusers.py: 38 layers, as many heads of 64 (model card: 8.1 billion)",
                 counted=True,
             ),
             "vae": _SD3_VAE,
