@@ -281,3 +281,11 @@ def test_nobody_knows_how_long_an_api_takes() -> None:
         assert [notice.code.value for notice in figures.options[1].notices] == ["api_time_unknown"]
     assert "none_in_time" in [notice.code.value for notice in pressed.notices]
     assert ask({"options": [own, api], "work": work}).options[1].notices == ()
+
+
+def test_a_machine_that_has_yet_to_arrive_misses_deadlines() -> None:
+    """Forty weeks are 6,720 hours; a machine that is there already works at once."""
+    for price, codes in (({}, {"deadline_missed"}), ({"lead_time_weeks": 0}, set())):
+        bought = option(price={"kind": "purchase", "utilisation": 0.5} | price, card="h100-sxm-80", count=8)
+        notices = only(ask({"options": [bought], "work": job(1, deadline_hours=100)})).notices
+        assert {notice.code.value for notice in notices} - {"lead_time"} == codes

@@ -9,7 +9,7 @@ import pytest
 
 from cardmatch.engine.money.option import Option, Predicted
 from cardmatch.engine.money.rating import Forecast
-from cardmatch.engine.speed.throughput import Throughput, WorkUnit
+from cardmatch.engine.speed.throughput import Throughput, WorkUnit, exactly
 from cardmatch.engine.terms.band import Basis
 from tests.engine.money.asking import ask, option, refused
 
@@ -150,3 +150,28 @@ def test_of_several_runs_the_last_counts_and_is_said_to(name: str) -> None:
     assert costed.rate is not None
     assert costed.rate.throughput.expected_units_per_second == pytest.approx(4)
     assert [(notice.code.value, notice.params["runs"]) for notice in costed.notices] == [("report_of_last_run", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "workload", "at_once"),
+    [
+        ("vllm_bench.json", "vllm_bench", {}, 32),
+        ("vllm_bench.txt", "vllm_bench", {}, 32),
+        ("sglang_bench.txt", "sglang_bench", {}, 64),
+        ("llama_bench.md", "llama_bench", {}, 1),
+        ("aiperf.csv", "aiperf", {}, None),
+        ("vllm_bench.json", "vllm_bench", {"concurrency": 8}, 8),
+        ("vllm_bench.json", "vllm_bench", {"kind": "encode"}, None),
+    ],
+)
+def test_like_is_compared_with_like(name: str, tool: str, workload: dict[str, Any], at_once: int | None) -> None:
+    """A benchmark of 32 requests at once is held against the prediction for 32, unless the caller says otherwise."""
+    seen = []
+
+    def predict(_option: Option, _count: int, asked: Predicted, unit: WorkUnit) -> Forecast:
+        seen.append(asked.workload.get("concurrency"))
+        return Forecast(throughput=exactly(unit, 1))
+
+    throughput = _report(name, tool) | {"prediction": PREDICTED | {"workload": workload}}
+    ask(_body(throughput, _work("output_token")), predict=predict)
+    assert seen == [at_once]

@@ -186,16 +186,20 @@ def _of_owning(setting: Setting) -> list[Notice]:
 
 
 def _of_time(setting: Setting, question: CostQuestion, paid: Bill) -> list[Notice]:
-    """Whether the deadline holds: at the expected rate, and at the slow end with unlucky interruptions."""
+    """Whether the deadline holds: at the expected rate, and at the slow end with unlucky interruptions.
+
+    What is bought must arrive first.
+    """
     work = question.work
     if not isinstance(work, Job) or work.deadline_hours is None:
         return []
-    wall, deadline = paid.hours.wall, work.deadline_hours
+    lead = setting.plan.lead_hours
+    wall, deadline = paid.hours.wall + lead, work.deadline_hours
     if wall > deadline:
         return [notice(NoticeCode.DEADLINE_MISSED, Severity.WARNING, wall_hours=wall, deadline_hours=deadline)]
     rate = setting.rating.used.throughput
     slow = msgspec.structs.replace(setting.plan, units_per_second=rate.low_units_per_second)
-    late = bill(slow).hours.wall + _unlucky_hours(setting, wall)
+    late = bill(slow).hours.wall + lead + _unlucky_hours(setting, wall - lead)
     if late > deadline:
         return [notice(NoticeCode.DEADLINE_AT_RISK, Severity.CAUTION, wall_hours=late, deadline_hours=deadline)]
     return []

@@ -18,6 +18,8 @@ from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, 
 SATURATED = 0.9
 """A server that answers this share of the requests that come was not kept busy: it might answer more."""
 
+_OF_REQUESTS = frozenset({WorkUnit.TOKEN, WorkUnit.OUTPUT_TOKEN, WorkUnit.REQUEST})
+
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Units of work per second of the whole option; pointers of what was assumed are into the prediction."""
@@ -52,10 +54,12 @@ def rate(option: Option, count: int, work: Work, predict: Predictor | None) -> R
             found = _predicted(option, count, given, work.unit, predict)
             used = RateUsed(kind="predicted", throughput=found.throughput)
             return Rating(used, found.notices, _below("/throughput", found))
-        rating = _measured(given, work.unit) if isinstance(given, Measured) else _reported(given, count, work)
-        if given.prediction is None:
-            return rating
-        return _compared(rating, option, count, given.prediction, predict)
+        if isinstance(given, Measured):
+            rating, asked = _measured(given, work.unit), given.prediction
+        else:
+            report = _read(given, work)
+            rating, asked = _reported(report, count, work), _under_load(given.prediction, report, count, work.unit)
+        return rating if asked is None else _compared(rating, option, count, asked, predict)
     except Invalid as invalid:
         raise invalid.under("/throughput") from None
 
@@ -78,8 +82,21 @@ def _measured(given: Measured, unit: WorkUnit) -> Rating:
     return Rating(used, ())
 
 
-def _reported(given: Reported, count: int, work: Work) -> Rating:
-    report = read_report(given.tool, given.text, prompt_tokens=work.prompt_tokens, output_tokens=work.output_tokens)
+def _read(given: Reported, work: Work) -> Report:
+    return read_report(given.tool, given.text, prompt_tokens=work.prompt_tokens, output_tokens=work.output_tokens)
+
+
+def _under_load(asked: Predicted | None, report: Report, count: int, unit: WorkUnit) -> Predicted | None:
+    """*asked* with as many requests at once as the benchmark had, so that like is compared with like."""
+    at_once, gpus = report.concurrency, report.accelerators
+    if asked is None or at_once is None or unit not in _OF_REQUESTS or gpus not in {None, count}:
+        return asked
+    if asked.workload.get("kind", "inference") != "inference" or "concurrency" in asked.workload:
+        return asked
+    return msgspec.structs.replace(asked, workload=asked.workload | {"concurrency": at_once})
+
+
+def _reported(report: Report, count: int, work: Work) -> Rating:
     tool = report.tool.value
     found = throughput_of(report, work.unit)
     if found is None:

@@ -57,6 +57,7 @@ def read(text: str, prompt_tokens: float | None, output_tokens: float | None) ->
         tool=Tool.LLAMA_BENCH,
         family=Family.COMMUNITY,
         model=rows[0].model,
+        concurrency=1,
         rates=_rates(prefill, decode, both, prompt_tokens, output_tokens),
         prompt_tokens=both.prompt if both else prefill.prompt if prefill else None,
         output_tokens=both.output if both else decode.output if decode else None,

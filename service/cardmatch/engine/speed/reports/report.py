@@ -47,7 +47,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt_tokens` and `output_tokens` are means per request; `accelerators` is how many GPUs the rates are of, where
     the report says so; `failed_requests` are those that the rates do not count. `requests_per_second` is the load that
-    was offered, where it had a rate; `runs` how many runs the text holds, of which the last one counts.
+    was offered, where it had a rate, and `concurrency` how many were in flight at most. Of `runs` in the text the last
+    one counts.
     """
 
     tool: Tool
@@ -59,6 +60,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     accelerators: int | None = None
     failed_requests: int = 0
     requests_per_second: float | None = None
+    concurrency: int | None = None
     runs: int = 1
 
 

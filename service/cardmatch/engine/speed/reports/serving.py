@@ -25,6 +25,8 @@ _PRINTED = {
     "failed requests": "failed",
     "traffic request rate": "request_rate",
     "request rate configured (rps)": "request_rate",
+    "maximum request concurrency": "max_concurrency",
+    "max request concurrency": "max_concurrency",
 }
 
 
@@ -79,5 +81,12 @@ def _report(tool: Tool, fields: dict[str, Any], runs: int) -> Report:
         output_tokens=ratio(number(fields.get("total_output_tokens")), completed),
         failed_requests=int(number(fields.get("failed")) or 0),
         requests_per_second=number(fields.get("request_rate")),
+        concurrency=_at_once(fields),
         runs=runs,
     )
+
+
+def _at_once(fields: dict[str, Any]) -> int | None:
+    """The cap on requests in flight, where there was one."""
+    limit = number(fields.get("max_concurrency"))
+    return int(limit) if limit is not None and limit >= 1 else None
