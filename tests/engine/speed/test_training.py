@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.training.workload import Checkpointing, Method
 from cardmatch.engine.speed.training import (
     Run,
+    exchanged_seconds,
     executed_flops,
     gathered_tokens_per_second,
     model_flops,
+    powers,
     run,
     training_speed,
 )
-from tests.engine.speed.places import LLAMA_8B, chip
+from tests.engine.speed.places import LLAMA_8B, QWEN_30B, chip
 
 KNOWN = bundled().calibration.speed
 LLAMA_MATRICES = 8_030_261_248 - 128_256 * 4096
@@ -68,3 +72,33 @@ def test_sharded_weights_wait_for_a_slow_link() -> None:
     )
     assert slow == pytest.approx(2048 * 31.5e9 / 2 / 16e9, rel=0.01)
     assert fast == pytest.approx(2048 * 300e9 / 2 / 16e9, rel=0.01)
+
+
+def test_tensor_ranks_wait_for_their_sums() -> None:
+    """Eight ranks: 2 × 7 × 4,096 elements × 2 bytes × 4 sums × 32 layers = 14.7 MB a token, at half of 450 GB/s."""
+    apart, hidden = _run()._replace(tensor=8), _run()._replace(tensor=8, framework="megatron")
+    half = {"train/exchange": 0.5}
+    assert exchanged_seconds(apart, chip("h100-sxm-80"), half) == pytest.approx(14.68e6 / 225e9, rel=1e-3)
+    assert exchanged_seconds(hidden, chip("h100-sxm-80"), half) == 0
+    assert exchanged_seconds(_run(), chip("h100-sxm-80"), half) == 0
+
+
+def test_experts_see_their_share_of_the_tokens() -> None:
+    """Qwen3-30B-A3B: 8,192 tokens meet each of 128 experts, 768 wide, 512 at a time; an H100 has 295 FLOP a byte."""
+    made = run(
+        bundled().models[QWEN_30B].architecture,
+        framework="megatron",
+        method=Method.FULL,
+        precision="bf16",
+        checkpointing=Checkpointing.NONE,
+        sequence_tokens=4096,
+        micro_batch=2,
+        gpus=16,
+    )
+    assert (made.matrix_tokens, made.matrix_width) == (512, 768)
+    found = powers(made, chip("h100-sxm-80"))
+    assert found["train/halving"] == pytest.approx(5)
+    assert found["train/narrowing"] == pytest.approx(math.log2(4096 / 768))
+    assert found["train/doubling"] == pytest.approx(1)
+    assert found["train/balance"] == pytest.approx(math.log2(989.4 / 3.35 / 153), rel=1e-3)
+    assert "train/balance" not in powers(made, chip("rtx-3090"))

@@ -45,7 +45,7 @@ class TrainingSpeedFamily:
     def fit(self, prepared: Sequence[tuple[Case, Seen]], world: TruthWorld) -> SpeedCalibration:
         """Constants and spreads from these rows alone."""
         empty = SpeedCalibration(as_of=world.catalogue.calibration.speed.as_of, constants={}, spreads={}, seen={})
-        return with_training(empty, [seen for _, seen in prepared], ranges=False)
+        return with_training(empty, [seen for _, seen in prepared])
 
     def score(self, prepared: tuple[Case, Seen], fitted: SpeedCalibration) -> Scored:
         """The measured tokens per second and GPU beside the predicted ones."""

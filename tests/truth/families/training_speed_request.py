@@ -58,6 +58,7 @@ def _from_memory(case: Case, world: TruthWorld) -> tuple[Run, float]:
         sequence_tokens=setup["sequence_tokens"],
         micro_batch=setup["micro_batch"],
         gpus=setup["count"] or 1,
+        tensor=setup["tensor_parallel"] or 1,
     )
     return made, rate
 
@@ -91,6 +92,7 @@ def _from_speed(case: Case, world: TruthWorld) -> tuple[Run, float]:
         sequence_tokens=sequence,
         micro_batch=_micro_batch(note, setup["concurrency"], count),
         gpus=count,
+        tensor=setup["tensor_parallel"] or 1,
     )
     return made, rate / count
 

@@ -4,7 +4,8 @@ A trained weight costs six operations a token (two forward, four backward), a fr
 it, none is kept of it. Attention counts as if there were no causal mask (PaLM's convention, appendix B): its kernels
 reach about half the rate of plain matrices. Recomputing activations repeats the forward pass. The share of the 16-bit
 dense rate is a base times factors for framework, chip, precision, method and mixtures, per doubling of GPUs beyond a
-machine of eight, per halving of the tokens of a pass below 16,384, and per halving of the width below 4,096.
+machine of eight and of a chip's operations per byte of memory beyond an A100's, and per halving of the tokens that meet
+a matrix below 16,384 and of its width below 4,096: of mixtures, an expert's. Tensor ranks add up partial sums.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.workload import Checkpointing, Method, Sharding
-from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.architecture import Architecture, Experts
 from cardmatch.engine.models.checkpoint import has_experts
 from cardmatch.engine.speed.band import SpeedBand, doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
@@ -25,7 +26,7 @@ from cardmatch.engine.speed.chip import Chip
 from cardmatch.engine.speed.kernels import Kernel, peak_flops
 from cardmatch.engine.speed.pace import MOST_OF_A_RATE, UNKNOWN_FLOPS_PER_BYTE, product
 from cardmatch.engine.speed.shape import attended, multiplied_parameters
-from cardmatch.engine.speed.step import seen_flops
+from cardmatch.engine.speed.step import SIXTEEN_BITS, seen_flops
 
 MACHINE_GPUS = 8
 MANY_TOKENS = 16_384
@@ -37,8 +38,23 @@ WIDE = 4096
 SELECTIVE_SHARE = 0.15
 """Part of the forward pass that selective checkpointing repeats: attention and what is cheap beside the matrices."""
 
+BALANCED = 153.0
+"""Dense 16-bit operations per byte of an A100: chips with more of them wait for memory, and for power, more often."""
+
+SUMS_A_LAYER, SUMS_RECOMPUTED = 4, 2
+"""Partial sums that tensor ranks exchange: two forward, two backward, two more where all is recomputed."""
+
+_OVERLAPPING = frozenset({"megatron", "nemo"})
+"""Frameworks that hide the sums of tensor ranks behind the arithmetic (Transformer Engine's user buffers)."""
+
 _RECOMPUTED = {Checkpointing.NONE: 0.0, Checkpointing.SELECTIVE: SELECTIVE_SHARE, Checkpointing.FULL: 1.0}
 
+
+ANY_FRAMEWORK = "training"
+"""The group of all rows, by which a framework without rows is judged."""
+
+EXCHANGE = "train/exchange"
+"""The constant of links: the share of their rate that sums of tensor ranks reach."""
 
 _GATHERED = frozenset({Sharding.FSDP, Sharding.ZERO3, Sharding.HSDP})
 
@@ -46,6 +62,7 @@ _GATHERED = frozenset({Sharding.FSDP, Sharding.ZERO3, Sharding.HSDP})
 class Run(NamedTuple):
     """A training run as its speed depends on it; `tokens` are those of one forward pass of one GPU.
 
+    `matrix_tokens` are those that meet one matrix, and `matrix_width` is its width: of a mixture, an expert's.
     `gathered_bytes` are the weights that sharded ranks fetch in both directions, and the gradients that they hand back.
     """
 
@@ -57,9 +74,13 @@ class Run(NamedTuple):
     multiplied: float
     attention_flops: float
     hidden: int
+    layers: int
     mixture: bool
     tokens: float
+    matrix_tokens: float
+    matrix_width: int
     gpus: int
+    tensor: int = 1
     gathered_bytes: float = 0.0
 
 
@@ -103,8 +124,11 @@ def run(
     micro_batch: int,
     gpus: int,
     kernels: str = "",
+    tensor: int = 1,
 ) -> Run:
     """A run of *model*; *precision* is bf16 or fp8, *kernels* eager, compiled, fused or not known."""
+    tokens = float(sequence_tokens * micro_batch)
+    routed = [block for group in model.layer_groups for block in group.blocks if isinstance(block, Experts)]
     return Run(
         framework,
         method,
@@ -114,9 +138,13 @@ def run(
         multiplied_parameters(model),
         seen_flops(attended(model), sequence_tokens),
         model.hidden_size,
+        len(model.layer_order),
         has_experts(model),
-        float(sequence_tokens * micro_batch),
+        tokens,
+        min([tokens, *(tokens * block.experts_per_token / block.experts for block in routed)]),
+        min([model.hidden_size, *(block.width for block in routed)]),
         gpus,
+        tensor,
     )
 
 
@@ -127,7 +155,7 @@ def training_speed(asked: Run, chip: Chip, known: SpeedCalibration) -> TrainingS
     )
     group = group_of(asked)
     seen = chip.card is not None and chip.card in known.seen.get(group, ())
-    sure = doubt(known.spreads.get(group), seen=seen)
+    sure = doubt(known.spreads.get(group) or known.spreads.get(ANY_FRAMEWORK), seen=seen)
     return TrainingSpeed(
         tokens_per_second=sure.rate(rate * asked.gpus),
         tokens_per_second_per_gpu=sure.rate(rate),
@@ -172,16 +200,15 @@ def names(asked: Run, chip: Chip) -> tuple[str, ...]:
     return tuple(found)
 
 
-def powers(asked: Run) -> dict[str, float]:
+def powers(asked: Run, chip: Chip) -> dict[str, float]:
     """Constants that count per doubling, and how many doublings there are."""
-    found = {}
-    if asked.gpus > MACHINE_GPUS:
-        found["train/doubling"] = math.log2(asked.gpus / MACHINE_GPUS)
-    if asked.tokens < MANY_TOKENS:
-        found["train/halving"] = math.log2(MANY_TOKENS / asked.tokens)
-    if asked.hidden < WIDE:
-        found["train/narrowing"] = math.log2(WIDE / asked.hidden)
-    return found
+    beyond = {
+        "train/doubling": asked.gpus / MACHINE_GPUS,
+        "train/balance": rate_of(chip) / (chip.bandwidth_bytes * BALANCED),
+        "train/halving": MANY_TOKENS / asked.matrix_tokens,
+        "train/narrowing": WIDE / asked.matrix_width,
+    }
+    return {name: math.log2(times) for name, times in beyond.items() if times > 1}
 
 
 def rate_of(chip: Chip) -> float:
@@ -192,8 +219,22 @@ def rate_of(chip: Chip) -> float:
 
 def tokens_per_second_per_gpu(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
     """Tokens a second on each GPU, by *known* constants."""
+    return 1 / (worked_seconds(asked, chip, known) + exchanged_seconds(asked, chip, known))
+
+
+def worked_seconds(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
+    """Seconds of arithmetic of one GPU for one token."""
     share = product(names(asked, chip), known)
-    for name, doublings in powers(asked).items():
+    for name, doublings in powers(asked, chip).items():
         share *= known.get(name, 1.0) ** doublings
     most = MOST_OF_A_RATE * (2 if asked.precision == "fp8" else 1)
-    return rate_of(chip) * min(share, most) / executed_flops(asked)
+    return executed_flops(asked) / (rate_of(chip) * min(share, most))
+
+
+def exchanged_seconds(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
+    """Seconds of one GPU for one token in which tensor ranks add up: a ring, as in serving; 0 where nothing waits."""
+    if asked.tensor == 1 or asked.framework in _OVERLAPPING:
+        return 0.0
+    sums = SUMS_A_LAYER + (SUMS_RECOMPUTED if asked.checkpointing is Checkpointing.FULL else 0)
+    sent = 2 * (asked.tensor - 1) * asked.hidden * SIXTEEN_BITS * sums * asked.layers
+    return sent / (chip.link(asked.tensor)[1] * min(known.get(EXCHANGE, 1.0), MOST_OF_A_RATE))
