@@ -17,13 +17,13 @@ from cardmatch.engine.memory.training.mesh import Mesh, mesh
 from cardmatch.engine.memory.training.peak import Moment, factors
 from cardmatch.engine.memory.training.placed import placed
 from cardmatch.engine.memory.training.settle import BITSANDBYTES, settle
+from cardmatch.engine.memory.training.shape import counts
 from cardmatch.engine.memory.training.trials import Trials, attempted, described, trials
 from cardmatch.engine.memory.training.tried import Tried
 from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
-from cardmatch.engine.models.parameters import parameters
 from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
 
@@ -49,14 +49,14 @@ def estimate_training(
     request.
     """
     job, assumptions = settle(workload, architecture, checkpoint, spread)
-    known, counts = factors(calibration), parameters(architecture)
+    known, sizes = factors(calibration), counts(architecture)
     shared = trials(job, known, calibration)
     alone = attempted(shared, job, Mesh())
     check_reason(alone.top.process, "sequence_tokens" if workload.micro_batch is None else "micro_batch")
     return TrainingEstimate(
-        parameters=counts,
+        parameters=sizes,
         need=_need(alone),
-        rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
+        rule_of_thumb_bytes=sizes.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=tuple(
             [
                 _estimate_one(shared, placement, index, alternatives, explained=explained)

@@ -54,6 +54,13 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
         return not self.adapters.roles
 
     @property
+    def least_bytes(self) -> int:
+        """The weights of one copy, in the bytes that they are held in; trained ones with the optimizer's own copy."""
+        if not self.full:
+            return sum([part.bytes for part in self.parts])
+        return (self.recipe.weight + self.recipe.master) * sum([part.elements for part in self.parts])
+
+    @property
     def varying(self) -> bool:
         """Whether sequences differ in length, so that the allocator meets ever new sizes."""
         return self.workload.packing is False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cardmatch.engine.memory.job import Spread
-from cardmatch.engine.memory.training.activations import layers
-from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR, NO_ADAPTERS, Adapters, adapters
+from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR, NO_ADAPTERS, Adapters
 from cardmatch.engine.memory.training.checks import check
 from cardmatch.engine.memory.training.choices import Choices, assumed, brings_kernel
 from cardmatch.engine.memory.training.frameworks import FRAMEWORKS, GENERIC, Behaviour, CrossEntropy, Kernels
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, RECIPES, OptimizerName, Precision, Recipe
+from cardmatch.engine.memory.training.shape import added, saved_layers, trainable_parts
 from cardmatch.engine.memory.training.style import Style
 from cardmatch.engine.memory.training.workload import (
     AttentionKernel,
@@ -24,7 +24,6 @@ from cardmatch.engine.models.architecture import Architecture, Dense
 from cardmatch.engine.models.checkpoint import Checkpoint, plain, requantised
 from cardmatch.engine.models.formats import DTYPE_BITS, Dtype
 from cardmatch.engine.models.linears import PartKind
-from cardmatch.engine.models.parts import Part, parts
 from cardmatch.engine.terms.fault import Invalid
 from cardmatch.engine.terms.notice import Assumption
 
@@ -35,38 +34,34 @@ TRAINED_WITH_DROPOUT = frozenset({"bert", "roberta", "xlm-roberta", "gpt2", "gpt
 """Families whose transformers class drops hidden states and attention (0.1) unless told otherwise."""
 
 
-PartsOf = dict[Checkpoint, tuple[Part, ...]]
-
-
 def settle(
     workload: Training,
     architecture: Architecture,
     checkpoint: Checkpoint,
     spread: Spread | None = None,
-    parts_of: PartsOf | None = None,
 ) -> tuple[TrainingJob, tuple[Assumption, ...]]:
     """The job that *workload* means for a model, and what was assumed. Raises Invalid with pointers into /workload.
 
-    *spread* is given for a bare size. *parts_of* remembers the parts of checkpoints between calls about one model.
+    *spread* is given for a bare size.
     """
     check(workload, checkpoint)
     chosen = _choose(workload, architecture, checkpoint)
     recipe = RECIPES[chosen.precision]
     stored = _stored(workload, architecture, checkpoint, chosen, recipe)
-    added = _added(architecture, chosen)
+    extra = _added(architecture, chosen)
     quantised = workload.method is not Method.FULL and stored.format not in DTYPE_BITS
-    style = _style(architecture, chosen, recipe, added, quantised=quantised)
+    style = _style(architecture, chosen, recipe, extra, quantised=quantised)
     job = TrainingJob(
         workload=workload,
         architecture=architecture,
         published=checkpoint,
         checkpoint=stored,
-        parts=_trainable(architecture, stored, {} if parts_of is None else parts_of),
+        parts=trainable_parts(architecture, stored),
         behaviour=chosen.behaviour,
         recipe=recipe,
         optimizer=OPTIMIZERS[chosen.optimizer],
-        adapters=added,
-        layers=layers(architecture, style),
+        adapters=extra,
+        layers=saved_layers(architecture, style),
         style=style,
         precision=chosen.precision,
         attention=chosen.attention,
@@ -88,7 +83,7 @@ def settle(
 def _added(architecture: Architecture, chosen: Choices) -> Adapters:
     if chosen.lora is None:
         return NO_ADAPTERS
-    return adapters(architecture, chosen.lora, experts=chosen.behaviour.quantises_experts)
+    return added(architecture, chosen.lora, experts=chosen.behaviour.quantises_experts)
 
 
 def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoint) -> Choices:
@@ -155,15 +150,6 @@ def _stored(
         kept = tuple(each for each in stored.stored if each.part is not PartKind.EXPERTS)
         return Checkpoint(format=stored.format, base=sixteen, stored=kept)
     return stored
-
-
-def _trainable(architecture: Architecture, stored: Checkpoint, parts_of: PartsOf) -> tuple[Part, ...]:
-    """Training libraries do not load multi-token-prediction layers."""
-    found = parts_of.get(stored)
-    if found is None:
-        found = tuple([part for part in parts(architecture, stored) if part.kind is not PartKind.MTP])
-        parts_of[stored] = found
-    return found
 
 
 def _style(architecture: Architecture, chosen: Choices, recipe: Recipe, added: Adapters, *, quantised: bool) -> Style:

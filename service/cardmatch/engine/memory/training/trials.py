@@ -11,7 +11,7 @@ from cardmatch.engine.memory.training.demand import demands
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh
 from cardmatch.engine.memory.training.peak import Factors
-from cardmatch.engine.memory.training.settle import PartsOf, settle
+from cardmatch.engine.memory.training.settle import settle
 from cardmatch.engine.memory.training.tried import Told, Tried, attempt, told
 from cardmatch.engine.memory.training.workload import Training
 
@@ -25,12 +25,11 @@ class Trials(NamedTuple):
     jobs: dict[Training, TrainingJob]
     tried: dict[tuple[Training, Mesh], Tried]
     told: dict[tuple[Training, Mesh], Told]
-    parts_of: PartsOf
 
 
 def trials(job: TrainingJob, known: Factors, calibration: TrainingCalibration) -> Trials:
     """Nothing tried yet."""
-    return Trials(job, known, calibration, {job.workload: job}, {}, {}, {job.checkpoint: job.parts})
+    return Trials(job, known, calibration, {job.workload: job}, {}, {})
 
 
 def attempted(shared: Trials, job: TrainingJob, on: Mesh) -> Tried:
@@ -57,6 +56,6 @@ def changed(shared: Trials, fields: dict[str, Any]) -> TrainingJob:
     workload = msgspec.structs.replace(job.workload, **fields)
     found = shared.jobs.get(workload)
     if found is None:
-        found = settle(workload, job.architecture, job.published, job.spread, shared.parts_of)[0]
+        found = settle(workload, job.architecture, job.published, job.spread)[0]
         shared.jobs[workload] = found
     return found

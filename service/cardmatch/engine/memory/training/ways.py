@@ -64,6 +64,8 @@ def _first(shared: Trials, sort: Iterator[Way]) -> WayToFit | None:
             on = mesh(job.workload, job.default_sharding, way.where)
         except Invalid:  # what else the request says rules this change out
             continue
+        if _hopeless(job, way.where):
+            continue
         tried = attempted(shared, job, on)
         judged = verdict(tried, band_of(tried, PROCESS, shared.calibration), way.where)
         if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in way.fields):
@@ -71,6 +73,13 @@ def _first(shared: Trials, sort: Iterator[Way]) -> WayToFit | None:
             headroom = judged.budget - judged.expected
             return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=headroom)
     return None
+
+
+def _hopeless(job: TrainingJob, where: Placement) -> bool:
+    """Whether not even the weights fit, were they shared by all of the GPUs."""
+    if {Offload.PARAMETERS, Offload.OPTIMIZER} & job.offload:
+        return False
+    return job.least_bytes > where.count * (where.device.memory_bytes - where.occupied_bytes)
 
 
 def _change(name: str, value: Any) -> Change:
