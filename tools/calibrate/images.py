@@ -13,7 +13,7 @@ from cardmatch.engine.speed.chip import Chip
 from cardmatch.engine.speed.images import GROUP, Denoiser, Picture, names, step_seconds
 from tools.calibrate.robust import Term, minimise, quantile
 
-PRIORS = {"denoise": 0.45, "denoise/eager": 0.85}
+PRIORS = {"denoise": 0.45, "denoise/eager/hbm": 0.85, "denoise/eager/gddr": 0.85}
 BASE_PULL, PULL = 0.5, 0.3
 TAIL = 0.08
 

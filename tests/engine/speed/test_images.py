@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from cardmatch.catalogue.denoisers import denoisers
@@ -39,3 +40,20 @@ def test_a_measured_server_lies_in_the_band() -> None:
     """MLPerf Inference v4.1, eight H100 SXM: 16.348 SDXL pictures a second."""
     found = image_speed(SDXL, LARGE, chip("h100-sxm-80"), KNOWN).images_per_second
     assert found.low <= 16.348 / 8 <= found.high
+
+
+def test_a_card_outside_the_fit_lies_in_the_band() -> None:
+    """SDXL in FP16, 50 steps on an L20 (119.5 TFLOPS, in no catalogue): 8.7 s, text and decoding included."""
+    like = chip("l40s")
+    l20 = like._replace(card=None, rates=msgspec.structs.replace(like.rates, bf16_tflops=119.5, fp16_tflops=119.5))
+    found = image_speed(SDXL, Picture(width_pixels=1024, height_pixels=1024, steps=50), l20, KNOWN).seconds
+    assert found.low <= 8.7 <= found.high
+
+
+def test_large_cards_idle_between_kernels_that_python_launches() -> None:
+    """SDXL in BF16, 30 steps on an A100, not compiled: 3.31 s (diffusers documentation, accelerated inference)."""
+    made = Picture(width_pixels=1024, height_pixels=1024, steps=30)
+    found = image_speed(SDXL, made, chip("a100-sxm-80"), KNOWN)
+    assert found.seconds.expected == pytest.approx(3.31, rel=0.15)
+    compiled = image_speed(SDXL, msgspec.structs.replace(made, compiled=True), chip("a100-sxm-80"), KNOWN)
+    assert compiled.seconds.expected < found.seconds.expected
