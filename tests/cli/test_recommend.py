@@ -47,3 +47,36 @@ def test_a_preset_is_named_by_a_flag(flag: list[str], capsys: pytest.CaptureFixt
     """And what it filled in is said below the options."""
     assert main(["recommend", "llama 3.1 8b", *flag, "--priced-on", "2026-11-30", "--language", "en"]) == 0
     assert f"The preset “{flag[1]}” filled in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["sdxl", "--images", "50k", "--deadline-hours", "10", "--steps", "30"], "per thousand images"),
+        (["flux", "--images-per-hour", "1k", "--image", "1024x768", "--p95-latency-seconds", "60"], "images an hour"),
+        (["wan 2.1", "--images", "10", "--frames", "81", "--image", "832x480"], "items"),
+        (["bge-m3", "--items-per-second", "200", "--sequence", "512", "--batch", "16"], "per thousand items"),
+        (["bge-m3", "--items", "10m", "--weights", "fp16"], "per thousand items"),
+        (["whisper large v3", "--items", "1k", "--audio-seconds", "3600"], "per thousand items"),
+    ],
+)
+def test_pictures_texts_and_recordings_are_asked_for_in_short(
+    line: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The kind of workload follows from the model."""
+    assert main(["recommend", *line, "--priced-on", "2026-11-30", "--language", "en"]) == 0
+    assert said in capsys.readouterr().out.splitlines()[0]
+
+
+def test_offload_is_allowed_by_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    """FLUX in 16 bits on a 4090 only."""
+    line = ["recommend", "flux", "--images", "100", "--card", "rtx-4090", "--format", "vae=bf16", "--language", "en"]
+    assert main(line) == 1
+    assert main([*line, "--offload"]) == 0
+    assert "tight" in capsys.readouterr().out
+
+
+def test_settings_of_pictures_and_texts_at_once_are_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused as a request would be, at the field."""
+    assert main(["recommend", "sdxl", "--steps", "30", "--audio-seconds", "10"]) == 2
+    assert "audio_seconds" in capsys.readouterr().err

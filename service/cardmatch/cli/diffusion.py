@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--image", type=sides, metavar="WxH", help="pixels of a picture, such as 1024x1024")
     group.add_argument("--frames", type=shorthand.count, metavar="N", help="frames of a video")
     group.add_argument("--batch", type=shorthand.count, metavar="N", help="pictures (or texts to encode) at once")
-    group.add_argument("--format", action="append", type=_format, metavar="COMPONENT=FORMAT", help="transformer=nf4")
+    group.add_argument(
+        "--format", action="append", type=component_format, metavar="COMPONENT=FORMAT", help="transformer=nf4"
+    )
     group.add_argument("--vae-tiling", action="store_true", help="decode tile by tile")
     group.add_argument("--vae-slicing", action="store_true", help="decode one picture at a time")
     group.add_argument("--no-guidance", action="store_true", help="no classifier-free guidance")
@@ -88,7 +90,8 @@ def sides(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _format(text: str) -> tuple[str, str]:
+def component_format(text: str) -> tuple[str, str]:
+    """A component and its format. Raises argparse.ArgumentTypeError."""
     name, equals, kind = text.partition("=")
     if not (name and equals and kind):
         raise argparse.ArgumentTypeError(f"{text!r} is not COMPONENT=FORMAT, such as transformer=nf4")

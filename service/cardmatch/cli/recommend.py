@@ -8,8 +8,9 @@ from typing import Any
 
 from cardmatch.answers.misfit import fitted
 from cardmatch.answers.recommend import Recommendation, RecommendRequest, recommendation
+from cardmatch.answers.subjects import usual_workload
 from cardmatch.catalogue.world import bundled
-from cardmatch.cli import shorthand
+from cardmatch.cli import items, shorthand
 from cardmatch.cli.output import BAD_INPUT, add_output, given, page, request_in, show
 from cardmatch.engine.advice.question import JobName, Objective, Profile, Scenario
 from cardmatch.text.language import Language
@@ -29,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     load = parser.add_mutually_exclusive_group()
     load.add_argument("--requests-per-second", type=shorthand.quantity, metavar="N")
     load.add_argument("--requests-per-day", type=shorthand.quantity, metavar="N")
+    load.add_argument("--requests-per-hour", type=shorthand.quantity, metavar="N")
     load.add_argument("--concurrency", type=shorthand.count, metavar="N", help="requests at once")
+    items.add_rates(load)
     parser.add_argument("--card", action="append", metavar="CARD", help="only this card; may be repeated")
     parser.add_argument("--max-usd-per-hour", type=shorthand.quantity, metavar="USD")
     parser.add_argument("--server-country", action="append", metavar="CODE", help="code or group, such as eu")
@@ -40,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", choices=[each.value for each in Scenario], help="situation; fills in the rest")
     parser.add_argument("--limit", type=int, metavar="N", help="most options to show")
     parser.add_argument("--priced-on", metavar="DATE", help="day of the prices (default: today in UTC)")
+    items.add_arguments(parser)
     add_output(parser)
 
 
@@ -62,22 +66,37 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
         "prompt_tokens",
         "output_tokens",
         "requests_per_second",
+        "requests_per_hour",
         "requests_per_day",
         "concurrency",
+        "p95_latency_seconds",
+        *items.RATES,
     )
     if load:
         body["load"] = body.get("load", {}) | load
-    limits = _given(arguments, "max_usd_per_hour")
+    limits = _given(arguments, "max_usd_per_hour", "max_usd_total")
     for field, values in (("cards", arguments.card), ("server_countries", arguments.server_country)):
         if values:
             limits[field] = values
     if limits:
         body["constraints"] = body.get("constraints", {}) | limits
-    if arguments.weights:
-        body["workload"] = body.get("workload", {"kind": "inference"}) | {"weights": arguments.weights}
-    if arguments.job:
-        body["job"] = body.get("job", {}) | {"preset": arguments.job}
+    workload = items.workload_of(arguments) | given(weights=arguments.weights)
+    if workload:
+        body["workload"] = _usual(arguments.model or body.get("model")) | body.get("workload", {}) | workload
+    job = items.job_of(arguments) | given(preset=arguments.job)
+    if job:
+        body["job"] = body.get("job", {}) | job
+    if arguments.offload:
+        body["allow"] = body.get("allow", {}) | {"offload": True}
     return body | _given(arguments, "model", "objective", "profile", "scenario", "limit", "priced_on")
+
+
+def _usual(model: Any) -> dict[str, Any]:
+    """The kind of workload, and its task, that *model* is for."""
+    meant = usual_workload(bundled(), model) if isinstance(model, str) else None
+    if meant is None:
+        return {"kind": "inference"}
+    return {"kind": str(meant.__struct_config__.tag)} | given(task=getattr(meant, "task", None))
 
 
 def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:

@@ -23,7 +23,8 @@ OPERATIONS = (
         summary="Which card? Every way to run a load, best first, with what it costs and the command to start it.",
         description=(
             "Every card, count, layout and number format that hardware, offers and conditions allow, best first; why "
-            "each other card is left out, and what brings it back. `profile`, `scenario` or `job.preset` fill in what "
+            "each other card is left out, and what brings it back. For language models, training, pictures and videos, "
+            "embeddings, rankings and speech. `profile`, `scenario` or `job.preset` fill in what "
             "is left out. With a plan to verify the first option."
         ),
         takes=RecommendRequest,
