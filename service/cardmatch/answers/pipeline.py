@@ -34,11 +34,12 @@ _MOST_PARAMETERS = 10**13
 
 
 class ResolvedPipeline(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reference means."""
+    """What a reference means; diffusers loads it from *repository*."""
 
     id: str | None
     name: str | None
     pipeline: Pipeline
+    repository: str | None = None
     assumptions: tuple[Assumption, ...] = ()
 
 
@@ -76,7 +77,7 @@ def _refuse_language_model(world: World, name: str) -> None:
 
 
 def _of_row(row: PipelineRow) -> ResolvedPipeline:
-    return ResolvedPipeline(id=row.id, name=row.title, pipeline=row.pipeline)
+    return ResolvedPipeline(id=row.id, name=row.title, pipeline=row.pipeline, repository=row.repository or row.id)
 
 
 def _described(world: World, reference: DiffusionModel) -> ResolvedPipeline:

@@ -81,7 +81,7 @@ def _topic(world: World, reference: ModelReference, workload: AnyWorkload) -> To
         found = resolve_pipeline(world, reference)
         total = total_parameters(found.pipeline)
         facts = ModelFacts(id=found.id, architecture=_PIPELINE, parameters=total, active_parameters=total)
-        return Topic(found, facts, found.assumptions, (), Named(said, found.id or "./model"))
+        return Topic(found, facts, found.assumptions, (), Named(said, found.repository or "./model"))
     model = resolve_model(world, reference, str(workload.__struct_config__.tag))
     if isinstance(workload, Inference):
         check_generates(model, "inference")

@@ -24,6 +24,7 @@ class PipelineRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     id: ModelId
     title: Annotated[str, Meta(max_length=120)]
     names: tuple[str, ...] = ()
+    repository: Annotated[ModelId | None, Meta(description="Where diffusers loads it from, if not by its id.")] = None
     pipeline: Pipeline
 
 

@@ -22,10 +22,9 @@ OPERATIONS = (
         tag="questions",
         summary="Which card? Every way to run a load, best first, with what it costs and the command to start it.",
         description=(
-            "Every card, count, layout and number format that hardware, offers and conditions allow, best first; why "
-            "each other card is left out, and what brings it back. For language models, training, pictures and videos, "
-            "embeddings, rankings and speech. `profile`, `scenario` or `job.preset` fill in what "
-            "is left out. With a plan to verify the first option."
+            "For language models, training, pictures and videos, embeddings, rankings and speech: every card, count, "
+            "layout and format that hardware, offers and conditions allow, best first; why each other card is left "
+            "out. Presets (`profile`, `scenario`, `job.preset`) fill in the rest. With a plan to verify it."
         ),
         takes=RecommendRequest,
         gives=Recommendation,

@@ -81,6 +81,23 @@ def test_a_latency_that_no_copy_reaches_is_said_with_the_one_that_it_takes() -> 
     assert float(str(answer.nearest.change.value)) > 1
 
 
+def test_one_picture_is_not_shared_among_cards() -> None:
+    """A deadline shorter than a picture takes is missed by everybody; by a second more, one card will do."""
+    answer = recommended(model="sdxl", workload=SDXL, job={"images": 1, "deadline_hours": 1e-5})
+    assert not answer.options
+    assert answer.nearest is not None
+    assert answer.nearest.change is not None
+    assert answer.nearest.change.pointer == "/job/deadline_hours"
+    late = recommended(model="sdxl", workload=SDXL, job={"images": 1, "deadline_hours": 0.01}).options[0]
+    assert late.copies == 1
+
+
+def test_the_command_loads_what_diffusers_can_load() -> None:
+    """Wan's own repository holds another layout; the one for diffusers is named."""
+    answer = recommended(model="wan 2.1", job={"images": 10}, limit=1)
+    assert "Wan-AI/Wan2.1-T2V-14B-Diffusers" in answer.options[0].command
+
+
 def test_users_who_wait_in_turn_share_a_card() -> None:
     """Eight people who each ask again once they have their picture: one card, and eight times the wait."""
     one = recommended(model="sdxl", load={"concurrency": 1}, constraints={"cards": ["rtx-4090"]}, limit=1).options[0]

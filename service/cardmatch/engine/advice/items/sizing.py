@@ -12,7 +12,7 @@ from cardmatch.engine.advice.pace import Served
 from cardmatch.engine.advice.sizing import SLOWEST, Sized
 from cardmatch.engine.terms.band import Basis
 
-LATENCY = "p95_latency_seconds"
+LATENCY, DEADLINE = "p95_latency_seconds", "deadline_hours"
 _TAIL = 0.05
 _MANY = 256
 """Among so many copies, four fifths of them busy, next to nothing waits."""
@@ -52,12 +52,21 @@ def sized(demand: Demand, batches: Batches, largest: int, busy_share: float) -> 
         return _closed(demand, demand.concurrency, best, batches)
     if demand.peak_rate is not None:
         return _open(demand, demand.peak_rate, best, batches, busy_share)
-    copies = 1
-    if demand.items is not None and demand.deadline_hours is not None:
-        slow = best.rate * best.low_ratio
-        copies = max(1, math.ceil(demand.items / max(slow * demand.deadline_hours * _HOUR, SLOWEST)))
-    now = _served(best, best.seconds)
-    return Sized(copies * demand.tenants, float(best.size), now, now, best.size)
+    if demand.items is None or demand.deadline_hours is None:
+        now = _served(best, best.seconds)
+        return Sized(demand.tenants, float(best.size), now, now, best.size)
+    return _by(demand, demand.items, demand.deadline_hours * _HOUR, best, batches)
+
+
+def _by(demand: Demand, items: float, seconds: float, best: Batch, batches: Batches) -> Sized | Broken:
+    """As many copies as are done within *seconds* at the slow end: no batch is shared among them."""
+    each = best if best.seconds <= seconds * best.low_ratio else batches(1)
+    rounds = math.floor(seconds * each.low_ratio / each.seconds)
+    if not rounds:
+        return Broken(DEADLINE, each.seconds / each.low_ratio / _HOUR)
+    copies = math.ceil(items / (each.size * rounds))
+    now = _served(each, each.seconds)
+    return Sized(copies * demand.tenants, float(each.size), now, now, each.size)
 
 
 def unpaced(demand: Demand, at_once: int) -> Sized:
