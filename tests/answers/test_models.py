@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cardmatch.answers.models import ModelQuery, ModelsQuery, list_models, show_model
+from cardmatch.answers.models import ModelQuery, ModelsQuery, WorkloadKind, list_models, show_model
+from cardmatch.answers.pipelines import PipelineQuery, show_pipeline
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.terms.fault import FaultCode, Invalid
 from cardmatch.engine.terms.units import GIB
@@ -22,7 +23,7 @@ def test_every_model_is_listed_once_by_id() -> None:
         cursor = page.next_cursor
         if cursor is None:
             break
-    assert ids == sorted(WORLD.models)
+    assert ids == sorted([*WORLD.models, *WORLD.pipelines.rows])
     assert page.total == len(ids)
 
 
@@ -57,3 +58,35 @@ def test_an_unknown_model_is_refused_at_the_path() -> None:
         show_model(WORLD, ModelQuery(id="llama 70b"))
     (fault,) = refused.value.faults
     assert (fault.code, fault.pointer) == (FaultCode.AMBIGUOUS_MODEL, "/id")
+
+
+def test_pipelines_and_encoders_are_listed_by_what_they_are_for() -> None:
+    """SDXL by an everyday name, BGE among what encodes; neither among what chats."""
+    by_kind = {
+        kind: {model.id for model in list_models(WORLD, ModelsQuery(workload=kind, limit=200)).models}
+        for kind in (WorkloadKind.ENCODE, WorkloadKind.DIFFUSION)
+    }
+    assert by_kind[WorkloadKind.DIFFUSION] == set(WORLD.pipelines.rows)
+    assert {"BAAI/bge-m3", "openai/whisper-large-v3"} <= by_kind[WorkloadKind.ENCODE]
+    assert "meta-llama/Llama-3.1-8B-Instruct" not in by_kind[WorkloadKind.ENCODE]
+    (sdxl, _) = list_models(WORLD, ModelsQuery(query="sdxl")).models
+    assert (sdxl.id, sdxl.family) == ("stabilityai/stable-diffusion-xl-base-1.0", "diffusion")
+
+
+def test_a_pipeline_is_shown_with_its_components() -> None:
+    """And asked for as a model it is pointed to."""
+    answer = show_pipeline(WORLD, PipelineQuery(id="sdxl"))
+    assert [named.name for named in answer.components] == ["text_encoder", "text_encoder_2", "unet", "vae"]
+    assert answer.parameters == sum(named.parameters for named in answer.components)
+    with pytest.raises(Invalid) as refused:
+        show_model(WORLD, ModelQuery(id="sdxl"))
+    assert refused.value.faults[0].code == FaultCode.PIPELINE_ELSEWHERE
+
+
+def test_an_unknown_pipeline_is_refused_with_suggestions() -> None:
+    """The pipelines that it may be a misspelling of."""
+    with pytest.raises(Invalid) as refused:
+        show_pipeline(WORLD, PipelineQuery(id="stable difusion xl"))
+    (fault,) = refused.value.faults
+    assert (fault.code, fault.pointer) == (FaultCode.UNKNOWN_MODEL, "/id")
+    assert "stabilityai/stable-diffusion-xl-base-1.0" in fault.suggestions

@@ -23,6 +23,10 @@ CatalogueVersion = Annotated[
 ]
 
 
+PIPELINE = "diffusion"
+"""What stands for the architecture of a pipeline, which has several."""
+
+
 class CatalogueFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The snapshot that the answer was made from."""
 

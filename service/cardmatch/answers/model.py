@@ -139,9 +139,14 @@ def wrong_kind(model_kind: str, workload: str, fitting: str) -> Invalid:
     return refusal(FaultCode.WRONG_KIND_OF_MODEL, "", model_kind=model_kind, workload=workload, fitting=fitting)
 
 
+def encodes(model: Architecture) -> bool:
+    """Whether *model* encodes text or listens, rather than writes."""
+    return model.encoder is not None or not model.output_head
+
+
 def check_generates(model: Resolved, workload: str) -> None:
     """Refuse *workload* of chats for what encodes text or listens. Raises Invalid at /model."""
-    if model.architecture.encoder is not None or not model.architecture.output_head:
+    if encodes(model.architecture):
         raise wrong_kind("encoder", workload, "encode").under("/model")
 
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from cardmatch import __version__
-from cardmatch.answers.facts import CatalogueFacts, CatalogueVersion, catalogue_facts
+from cardmatch.answers.facts import PIPELINE, CatalogueFacts, CatalogueVersion, catalogue_facts
+from cardmatch.answers.model import encodes
 from cardmatch.answers.pages import CursorText, Limit, Place, page, snapshot_of
 from cardmatch.catalogue.models import ModelId, ModelRow, Origin, Verified
 from cardmatch.catalogue.names.models import matching, names_of, resolve_model_name
+from cardmatch.catalogue.pipelines import PipelineRow, matching_pipelines, named_pipeline
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.answer import CacheRow
 from cardmatch.engine.memory.need import cache_row
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.cache import by_layer
 from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.diffusion.component import total_parameters
 from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.models.parameters import ParameterCounts, parameters
 from cardmatch.engine.models.parts import parts
-from cardmatch.engine.terms.fault import Invalid
+from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.units import Bytes, Parameters
 from cardmatch.text.language import Language
 
@@ -31,11 +35,22 @@ QueryText = Annotated[
 ]
 
 
+class WorkloadKind(StrEnum):
+    """What a model is for: the `kind` of the workloads that it takes."""
+
+    INFERENCE = "inference"
+    ENCODE = "encode"
+    DIFFUSION = "diffusion"
+
+
 class ModelsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which models to list; conditions add up."""
 
     query: QueryText | None = None
     family: Annotated[str, Meta(max_length=64, description="The model_type of the configuration.")] | None = None
+    workload: Annotated[
+        WorkloadKind | None, Meta(description="What the models are for: chats, encoding, pictures and videos.")
+    ] = None
     max_parameters: Parameters | None = None
     limit: Limit = 50
     cursor: CursorText | None = None
@@ -53,6 +68,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
     format: Annotated[str, Meta(description="Number format of the published checkpoint.")]
     maximum_context_tokens: Annotated[int, Meta(ge=1, le=1 << 24)] | None
     verified: Verified
+    workload: WorkloadKind
 
 
 class ModelsPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,12 +120,15 @@ def list_models(world: World, query: ModelsQuery) -> ModelsPage:
     """The models that meet every condition of *query*. Raises Invalid with pointers into it."""
     world = snapshot_of(world, query.catalogue_version, query.cursor)
     named = matching(world.model_index, query.query) if query.query else None
+    if named is not None and query.query:
+        named |= matching_pipelines(world.pipelines, query.query)
     rows = [
         summary
-        for row in world.models.values()
-        if (named is None or row.id in named)
-        and (query.family is None or row.architecture.family == query.family)
-        and (summary := _summary(row)).parameters <= (query.max_parameters or summary.parameters)
+        for summary in _summaries(world)
+        if (named is None or summary.id in named)
+        and (query.family is None or summary.family == query.family)
+        and (query.workload is None or summary.workload is query.workload)
+        and summary.parameters <= (query.max_parameters or summary.parameters)
     ]
     shown, next_cursor = page(world, rows, _place, limit=query.limit, cursor=query.cursor)
     return ModelsPage(
@@ -124,6 +143,9 @@ def list_models(world: World, query: ModelsQuery) -> ModelsPage:
 def show_model(world: World, query: ModelQuery) -> ModelAnswer:
     """All that the catalogue knows of one model. Raises Invalid at /id where the name is unknown or ambiguous."""
     world = snapshot_of(world, query.catalogue_version, None)
+    pipeline = named_pipeline(world.pipelines, query.id)
+    if pipeline is not None:
+        raise refusal(FaultCode.PIPELINE_ELSEWHERE, "/id", name=pipeline.id)
     try:
         row = world.models[resolve_model_name(world.model_index, query.id).id]
     except Invalid as unknown:
@@ -147,6 +169,26 @@ def show_model(world: World, query: ModelQuery) -> ModelAnswer:
     )
 
 
+def _summaries(world: World) -> list[ModelSummary]:
+    """Every model and pipeline by id."""
+    found = [*map(_summary, world.models.values()), *map(_of_pipeline, world.pipelines.rows.values())]
+    return sorted(found, key=lambda each: each.id)
+
+
+def _of_pipeline(row: PipelineRow) -> ModelSummary:
+    total = total_parameters(row.pipeline)
+    return ModelSummary(
+        id=row.id,
+        family=PIPELINE,
+        parameters=total,
+        active_parameters=total,
+        format=row.pipeline.precision,
+        maximum_context_tokens=None,
+        verified=Verified.NOTHING,
+        workload=WorkloadKind.DIFFUSION,
+    )
+
+
 def _summary(row: ModelRow) -> ModelSummary:
     counts = parameters(row.architecture)
     return ModelSummary(
@@ -157,6 +199,7 @@ def _summary(row: ModelRow) -> ModelSummary:
         format=row.checkpoint.format,
         maximum_context_tokens=row.architecture.maximum_context_tokens,
         verified=row.verified,
+        workload=WorkloadKind.ENCODE if encodes(row.architecture) else WorkloadKind.INFERENCE,
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cardmatch.answers.facts import ModelFacts, model_facts
+from cardmatch.answers.facts import PIPELINE, ModelFacts, model_facts
 from cardmatch.answers.model import DiffusionModel, ModelReference, Resolved, check_generates, resolve_model
 from cardmatch.answers.pipeline import ResolvedPipeline, resolve_pipeline
-from cardmatch.catalogue.pipelines import named_pipeline
+from cardmatch.catalogue.pipelines import loose_pipeline, named_pipeline, near_pipelines
 from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import World
 from cardmatch.engine.advice.answer import Recommended
@@ -27,11 +27,11 @@ from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.diffusion.component import total_parameters
 from cardmatch.engine.models.parameters import parameters
-from cardmatch.engine.terms.fault import Invalid
+from cardmatch.engine.terms.fault import FaultCode, Invalid
 from cardmatch.engine.terms.notice import Assumption, Notice
 
+_CLOSE, _FEW = 85.0, 2
 AnyWorkload = Inference | Training | Diffusion | Encode
-_PIPELINE = "diffusion"
 
 
 class Topic(NamedTuple):
@@ -54,8 +54,8 @@ def usual_workload(world: World, reference: ModelReference) -> AnyWorkload | Non
         return Diffusion()
     try:
         model = resolve_model(world, reference).architecture
-    except Invalid:
-        return None  # to be refused with whatever is asked of it
+    except Invalid:  # to be refused with whatever is asked of it, if it is no part of a pipeline's name either
+        return Diffusion() if loose_pipeline(world.pipelines, reference) is not None else None
     if "whisper" in model.family:
         return Encode(task=EncodeTask.SPEECH)
     if model.output_head or model.encoder is not None:
@@ -80,14 +80,25 @@ def _topic(world: World, reference: ModelReference, workload: AnyWorkload) -> To
     if isinstance(workload, Diffusion):
         found = resolve_pipeline(world, reference)
         total = total_parameters(found.pipeline)
-        facts = ModelFacts(id=found.id, architecture=_PIPELINE, parameters=total, active_parameters=total)
+        facts = ModelFacts(id=found.id, architecture=PIPELINE, parameters=total, active_parameters=total)
         return Topic(found, facts, found.assumptions, (), Named(said, found.repository or "./model"))
-    model = resolve_model(world, reference, str(workload.__struct_config__.tag))
+    try:
+        model = resolve_model(world, reference, str(workload.__struct_config__.tag))
+    except Invalid as wrong:
+        raise _with_pipelines(world, reference, wrong) from None
     if isinstance(workload, Inference):
         check_generates(model, "inference")
     facts_of = model_facts(model, parameters(model.architecture))
     name = model.id or model.name or "./model"  # on a command line a folder of its name
     return Topic(model, facts_of, model.assumptions, model.notices, Named(said, name))
+
+
+def _with_pipelines(world: World, reference: ModelReference, wrong: Invalid) -> Invalid:
+    """*wrong*, whose suggestions begin with the pipelines that an unknown name is close to."""
+    if not isinstance(reference, str) or any(fault.code is not FaultCode.UNKNOWN_MODEL for fault in wrong.faults):
+        return wrong
+    near = near_pipelines(world.pipelines, reference, _CLOSE)[:_FEW]
+    return Invalid(*(msgspec.structs.replace(each, suggestions=(*near, *each.suggestions)) for each in wrong.faults))
 
 
 def figures_of(world: World, topic: Topic, workload: AnyWorkload, wanted: Wanted, priced_on: dt.date) -> Recommended:

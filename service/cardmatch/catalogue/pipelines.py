@@ -59,12 +59,17 @@ def named_pipeline(known: PipelineIndex, name: str) -> PipelineRow | None:
 
 def loose_pipeline(known: PipelineIndex, name: str) -> PipelineRow | None:
     """The one pipeline whose id or names hold every word of *name*, where there is just one."""
-    asked = frozenset(words(fold(name)))
-    fitting = {id_ for spelled, id_ in known.names.items() if asked and asked <= frozenset(words(spelled))}
-    return known.rows[fitting.pop()] if len(fitting) == 1 else None
+    fitting = tuple(matching_pipelines(known, name))
+    return known.rows[fitting[0]] if len(fitting) == 1 else None
 
 
-def near_pipelines(known: PipelineIndex, name: str) -> tuple[str, ...]:
+def matching_pipelines(known: PipelineIndex, query: str) -> frozenset[str]:
+    """Ids of the pipelines of which a name holds every word of *query*."""
+    asked = frozenset(words(fold(query)))
+    return frozenset(id_ for spelled, id_ in known.names.items() if asked and asked <= frozenset(words(spelled)))
+
+
+def near_pipelines(known: PipelineIndex, name: str, score: float = _LEAST_SCORE) -> tuple[str, ...]:
     """Ids that *name* may be a misspelling of, nearest first."""
-    found = process.extract(fold(name), known.names.keys(), scorer=fuzz.WRatio, limit=20, score_cutoff=_LEAST_SCORE)
+    found = process.extract(fold(name), known.names.keys(), scorer=fuzz.WRatio, limit=20, score_cutoff=score)
     return tuple(dict.fromkeys(known.names[spelled] for spelled, _, _ in found))[:MOST_SUGGESTIONS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cardmatch.http import cards, catalogue, cost, estimate, models, offers, providers, recommend
+from cardmatch.http import cards, catalogue, cost, estimate, models, offers, pipelines, providers, recommend
 from cardmatch.http.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -10,6 +10,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *recommend.OPERATIONS,
     *cost.OPERATIONS,
     *models.OPERATIONS,
+    *pipelines.OPERATIONS,
     *cards.OPERATIONS,
     *offers.OPERATIONS,
     *providers.OPERATIONS,

@@ -9,6 +9,7 @@ import pytest
 
 from cardmatch.answers.cost import CostRequest, cost
 from cardmatch.catalogue.world import bundled
+from cardmatch.engine.terms.fault import Invalid
 from cardmatch.text.language import Language
 from tests.answers.stories.asking import DAY, recommended, refused
 
@@ -96,6 +97,16 @@ def test_the_command_loads_what_diffusers_can_load() -> None:
     """Wan's own repository holds another layout; the one for diffusers is named."""
     answer = recommended(model="wan 2.1", job={"images": 10}, limit=1)
     assert "Wan-AI/Wan2.1-T2V-14B-Diffusers" in answer.options[0].command
+
+
+def test_names_of_pipelines_are_understood_loosely_and_suggested() -> None:
+    """Words of a name without a workload, and a misspelling."""
+    assert recommended(model="hunyuan video", limit=1).model.id == "tencent/HunyuanVideo"
+    assert recommended(model="flux 1 schnell", limit=1).model.id == "black-forest-labs/FLUX.1-schnell"
+    with pytest.raises(Invalid) as caught:
+        recommended(model="stable difusion xl")
+    (fault,) = caught.value.faults
+    assert "stabilityai/stable-diffusion-xl-base-1.0" in fault.suggestions
 
 
 def test_users_who_wait_in_turn_share_a_card() -> None:

@@ -59,6 +59,7 @@ class FaultCode(StrEnum):
     MODEL_TOO_LARGE = "model_too_large"  # parameters, max_parameters
     QUANTIZATION_UNKNOWN = "quantization_unknown"  # value: the method that config.json names
     GGUF_KEY_MISSING = "gguf_key_missing"  # field
+    PIPELINE_ELSEWHERE = "pipeline_elsewhere"  # name: of an image or video pipeline, where a model was wanted
     WRONG_KIND_OF_MODEL = "wrong_kind_of_model"  # model_kind, workload, fitting: workload of such models
     # Fields that do not go together.
     EXACTLY_ONE_OF = "exactly_one_of"  # fields
