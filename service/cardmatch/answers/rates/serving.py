@@ -13,10 +13,12 @@ from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.money.option import Option, Predicted
 from cardmatch.engine.money.rating import Forecast
 from cardmatch.engine.money.work import Work
+from cardmatch.engine.speed.band import SpeedBand
 from cardmatch.engine.speed.placed import seated
 from cardmatch.engine.speed.serving import ServingLoad, serving_speed
 from cardmatch.engine.speed.shape import shape_of
 from cardmatch.engine.speed.throughput import WorkUnit
+from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.notice import Assumption
 
 KIND = "inference"
@@ -55,7 +57,16 @@ def serving_rate(world: World, option: Option, count: int, asked: Predicted, uni
     if workload.concurrency is None:
         said.append(Assumption(pointer=_CONCURRENCY, value=max(round(speed.requests_at_once), 1)))
     return Forecast(
-        throughput=in_units(unit, speed.output_tokens_per_second, per_token[unit]),
+        throughput=in_units(unit, _slowed(speed.output_tokens_per_second, *seat.times_slower), per_token[unit]),
         assumed=told(*model.assumptions, *said),
         notices=model.notices,
     )
+
+
+def _slowed(rate: SpeedBand, least: float, most: float) -> SpeedBand:
+    """*rate* where every step takes *least* to *most* times as long."""
+    if most <= 1:
+        return rate
+    least = max(least, 1.0)
+    expected = rate.expected / (least * most) ** 0.5
+    return SpeedBand(low=rate.low / most, expected=expected, high=rate.high / least, basis=Basis.RULE_OF_THUMB)

@@ -46,8 +46,9 @@ class OfferUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Requires(msgspec.Struct, frozen=True, kw_only=True):
-    """What a machine for one copy must have; `kubernetes_resource` is what a pod asks for, and how many."""
+    """What each machine of a copy must have; `kubernetes_resource` is what a pod asks for, and how many."""
 
+    machines: Annotated[Count, Meta(description="That one copy spans; 1 also where several share one.")] = 1
     gpu: str
     gpus: Count
     compute_capability: str | None

@@ -1,85 +1,57 @@
-"""The command that starts one copy of an option, for each engine, with the lengths and formats that were reckoned with.
-
-Flags are those of the engines' own documentation at the versions that the memory room computes.
-"""
+"""The command that starts one copy of an option: the engine's own, in the settings that were reckoned with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import msgspec
 
-from cardmatch.engine.advice.candidates import engine_name
-from cardmatch.engine.hardware.layout import Layout
+from cardmatch.engine.advice.candidates import AS_PUBLISHED, engine_name
+from cardmatch.engine.memory.commands.subject import Subject
+from cardmatch.engine.memory.commands.write import checkpoint_needed, written
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.job import ServingJob
-from cardmatch.engine.models.kv_formats import KvFormat
+from cardmatch.engine.memory.placement import Placement
 
-_VLLM_QUANTIZATION = {"fp8": "fp8"}
-"""Formats that vLLM makes by itself while loading; the others are checkpoints that somebody quantised."""
-
-
-def command(model: str, engine: AnyEngine, job: ServingJob, layout: Layout, weights: str, batch: int) -> str:
-    """The command line of one copy of *model* for *batch* requests at once."""
-    return _COMMANDS[engine_name(engine)](model, job, layout, weights, batch)
-
-
-def _vllm(model: str, job: ServingJob, layout: Layout, weights: str, batch: int) -> str:
-    parts = ["vllm serve", model, f"--max-model-len {job.context_tokens}", f"--max-num-seqs {batch}"]
-    parts += _ranks(layout, "--tensor-parallel-size", "--pipeline-parallel-size")
-    if weights in _VLLM_QUANTIZATION:
-        parts.append(f"--quantization {_VLLM_QUANTIZATION[weights]}")
-    if isinstance(job.kv_cache, KvFormat) and not job.automatic_cache:
-        parts.append(f"--kv-cache-dtype {job.kv_cache.value}")
-    return " ".join(parts)
-
-
-def _sglang(model: str, job: ServingJob, layout: Layout, weights: str, batch: int) -> str:
-    parts = ["python -m sglang.launch_server --model-path", model, f"--context-length {job.context_tokens}"]
-    parts += [f"--max-running-requests {batch}", *_ranks(layout, "--tp-size", "--pp-size")]
-    if weights in _VLLM_QUANTIZATION:
-        parts.append(f"--quantization {_VLLM_QUANTIZATION[weights]}")
-    if isinstance(job.kv_cache, KvFormat) and not job.automatic_cache:
-        parts.append(f"--kv-cache-dtype {job.kv_cache.value}")
-    return " ".join(parts)
-
-
-def _tensorrt_llm(model: str, job: ServingJob, layout: Layout, _weights: str, batch: int) -> str:
-    parts = ["trtllm-serve", model, f"--max_seq_len {job.context_tokens}", f"--max_batch_size {batch}"]
-    return " ".join([*parts, *_ranks(layout, "--tp_size", "--pp_size")])
-
-
-def _llama_cpp(model: str, job: ServingJob, _layout: Layout, weights: str, batch: int) -> str:
-    kind = weights.removeprefix("gguf:") if weights.startswith("gguf:") else "F16"
-    parts = [f"llama-server -m {model.rpartition('/')[2]}-{kind}.gguf -ngl 999 -fa on"]
-    parts += [f"-c {job.context_tokens * batch}", f"-np {batch}"]
-    if isinstance(job.kv_cache, KvFormat) and not job.automatic_cache:
-        parts.append(f"-ctk {job.kv_cache.value} -ctv {job.kv_cache.value}")
-    return " ".join(parts)
-
-
-def _ollama(model: str, job: ServingJob, _layout: Layout, _weights: str, batch: int) -> str:
-    name = model.rpartition("/")[2].lower()
-    return f"OLLAMA_NUM_PARALLEL={batch} OLLAMA_CONTEXT_LENGTH={job.context_tokens} ollama serve & ollama run {name}"
-
-
-def _lm_studio(model: str, job: ServingJob, _layout: Layout, _weights: str, _batch: int) -> str:
-    return f"lms load {model.rpartition('/')[2]} --context-length {job.context_tokens} --gpu max && lms server start"
-
-
-def _transformers(model: str, _job: ServingJob, _layout: Layout, _weights: str, _batch: int) -> str:
-    return f"transformers serve --force-model {model}"
-
-
-def _ranks(layout: Layout, tensor: str, pipeline: str) -> list[str]:
-    found = [f"{tensor} {layout.tensor}"] if layout.tensor > 1 else []
-    return [*found, f"{pipeline} {layout.pipeline}"] if layout.pipeline > 1 else found
-
-
-_COMMANDS: dict[str, Callable[[str, ServingJob, Layout, str, int], str]] = {
-    "vllm": _vllm,
-    "sglang": _sglang,
-    "tensorrt_llm": _tensorrt_llm,
-    "llama_cpp": _llama_cpp,
-    "ollama": _ollama,
-    "lm_studio": _lm_studio,
-    "transformers": _transformers,
+_AT_ONCE = {
+    "vllm": "max_num_seqs",
+    "sglang": "max_running_requests",
+    "tensorrt_llm": "max_batch_size",
+    "ollama": "num_parallel",
 }
+"""The option that says how many requests run at once; the others take it from the job."""
+
+
+def command(
+    model: str, engine: AnyEngine, job: ServingJob, where: Placement, weights: str, batch: int, published: str
+) -> str:
+    """What starts one copy of *model*, *published* in that format, for *batch* requests at once, on each machine.
+
+    A checkpoint that somebody must quantise first stands as a folder of its own.
+    """
+    option = _AT_ONCE.get(engine_name(engine))
+    if option is not None and option in engine.__struct_fields__:
+        engine = msgspec.structs.replace(engine, **{option: batch})
+    subject = Subject(
+        model=model,
+        quantised_to=None if weights == AS_PUBLISHED else weights,
+        published=published,
+        job=msgspec.structs.replace(job, concurrency=batch),
+        engine=engine,
+        placement=where,
+        longest_tokens=job.context_tokens,
+    )
+    if checkpoint_needed(subject):
+        folder = f"./{model.rpartition('/')[2]}-{weights}"
+        subject = msgspec.structs.replace(subject, model=folder, quantised_to=None)
+    return over_machines(written(subject) or f"transformers serve --force-model {model}", engine_name(engine), where)
+
+
+def over_machines(start: str, engine: str, where: Placement) -> str:
+    """*start* on *where*: on several machines the first is told of the others, or all of each other."""
+    if where.nodes == 1:
+        return start
+    if engine == "sglang":
+        return f"{start} --nnodes {where.nodes} --node-rank $RANK --dist-init-addr $FIRST:20000"
+    if engine == "tensorrt_llm":
+        return f"mpirun -n {where.count} --hostfile $HOSTS trtllm-llmapi-launch {start}"
+    rest = f"ray start --address $FIRST:6379 --block  # on the other {where.nodes - 1}"
+    return f"{rest}\nray start --head --port 6379 && {start} --distributed-executor-backend ray"

@@ -9,7 +9,7 @@ import msgspec
 
 from cardmatch.engine.advice.answer import OfferUsed, RecommendedOption, Requires
 from cardmatch.engine.advice.bill import ALWAYS_BUSY, Ledger, gpus_of, priced, question_of, throughput_of
-from cardmatch.engine.advice.candidates import Form, engine_name
+from cardmatch.engine.advice.candidates import Form
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.command import command
 from cardmatch.engine.advice.pace import SpeedBand
@@ -17,6 +17,7 @@ from cardmatch.engine.advice.sizing import Sized, request_seconds
 from cardmatch.engine.advice.trying import Trying, estimate
 from cardmatch.engine.hardware.card import Vendor
 from cardmatch.engine.memory.answer import PlacementEstimate
+from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat
 from cardmatch.engine.money.answer import OptionCost
 from cardmatch.engine.money.question import CostQuestion
@@ -77,7 +78,15 @@ def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: L
         usd_per_instance_per_month=month / shared.demand.tenants,
         cost=bill,
         cost_request=question,
-        command=command(model.command_name, shared.engine, job, found.placement.layout, form.weights, batch),
+        command=command(
+            model.command_name,
+            found.spill.engine if found.spill else shared.engine,
+            job,
+            found.placement,
+            form.weights,
+            batch,
+            shared.job.checkpoint.format,
+        ),
         requires=_requires(choice, placed, job.sums.total),
         reasons=(),
         cautions=(),
@@ -113,9 +122,10 @@ def _workload(shared: Trying, choice: Choice) -> dict[str, Any]:
     """The workload in the option's formats, with the requests that all copies hold at once where they do their most."""
     job, size = choice.tried.job or shared.job, choice.tried.size or Sized(1, 1.0, None, None, 1)
     at_once = math.ceil(size.batch) if shared.demand.concurrency is not None else size.most_at_once
+    engine = choice.tried.spill.engine if choice.tried.spill else shared.engine
     found: dict[str, Any] = {
         "kind": "inference",
-        "engine": {"kind": engine_name(shared.engine)},
+        "engine": _stated(engine),
         "context_tokens": job.context_tokens,
         "concurrency": max(1, at_once * size.copies),
         "mean_tokens_per_request": job.mean_tokens,
@@ -125,6 +135,12 @@ def _workload(shared: Trying, choice: Choice) -> dict[str, Any]:
     if choice.cache is not KvFormat.AUTO:
         found["kv_cache"] = choice.cache.value
     return found
+
+
+def _stated(engine: AnyEngine) -> dict[str, Any]:
+    """The options of *engine* that are not at their defaults, as a request states them."""
+    usual, said = msgspec.to_builtins(type(engine)()), msgspec.to_builtins(engine)
+    return {name: value for name, value in said.items() if name == "kind" or value != usual[name]}
 
 
 def speed_of(shared: Trying, size: Sized, throughput: Throughput | None) -> SpeedBand | None:
@@ -171,12 +187,13 @@ def offer_used(choice: Choice, ledger: Ledger) -> OfferUsed:
 def _requires(choice: Choice, placed: PlacementEstimate, weights_bytes: int) -> Requires:
     form = choice.tried.form
     return Requires(
+        machines=form.nodes,
         gpu=form.card.name if form.mig is None else f"{form.card.name} ({form.mig})",
-        gpus=form.gpus,
+        gpus=form.gpus // form.nodes,
         compute_capability=form.card.compute_capability,
-        host_ram_bytes=max(HOST_RAM_FLOOR_BYTES, placed.host.ram_bytes) + weights_bytes,
+        host_ram_bytes=HOST_RAM_FLOOR_BYTES + placed.host.ram_bytes // form.nodes + weights_bytes,
         disk_bytes=2 * weights_bytes,
-        kubernetes_resource={resource_of(form): form.gpus},
+        kubernetes_resource={resource_of(form): form.gpus // form.nodes},
     )
 
 

@@ -64,11 +64,15 @@ class Splits(StrEnum):
 
 
 class EngineSupport(_Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The cards that an engine runs on; `least_compute` is NVIDIA's compute capability."""
+    """The cards that an engine runs on; `least_compute` is NVIDIA's compute capability.
+
+    `spans_machines`: one copy may be served by several machines.
+    """
 
     vendors: tuple[str, ...]
     least_compute: Compute
     splits: Splits
+    spans_machines: bool = False
     source: Source
     as_of: Day
 

@@ -41,7 +41,12 @@ def cautions(
     countries: Mapping[str, Country],
 ) -> tuple[Notice, ...]:
     """What speaks against *option*, or must be known before it is taken."""
-    found = [*_format(choice, presets), *_pressure(option), *_price(option)]
+    found = [
+        *_format(choice, presets),
+        *_pressure(option),
+        *_price(option, stated=choice.lot.interruptions is not None),
+        *_spread(choice, presets),
+    ]
     if option.speed is None:
         found.append(notice(NoticeCode.SPEED_NOT_PREDICTED, Severity.CAUTION, card=option.card))
     form = choice.tried.form
@@ -84,10 +89,21 @@ def _pressure(option: RecommendedOption) -> list[Notice]:
     return [notice(NoticeCode.KV_PRESSURE, Severity.CAUTION, kv_cache_bytes=memory.kv_cache_bytes, share_percent=share)]
 
 
-def _price(option: RecommendedOption) -> list[Notice]:
+def _spread(choice: Choice, presets: Presets) -> list[Notice]:
+    """4: weights in RAM; and machines that talk over a network nobody has described."""
+    found, form = [], choice.tried.form
+    if choice.tried.spill is not None:
+        found.append(choice.tried.spill.notice)
+    if form.nodes > 1:
+        speed = presets.network.gb_s
+        found.append(notice(NoticeCode.NETWORK_ASSUMED, Severity.CAUTION, machines=form.nodes, network_gb_s=speed))
+    return found
+
+
+def _price(option: RecommendedOption, *, stated: bool) -> list[Notice]:
     """Said here where there is no bill to say it."""
     found = []
-    if option.offer.spot:
+    if option.offer.spot and not stated:
         found.append(notice(NoticeCode.SPOT_MAY_STOP, Severity.CAUTION))
     if option.offer.price_kind in {PriceKind.MARKET_LOW, PriceKind.FLOOR}:
         found.append(notice(NoticeCode.PRICE_MAY_NOT_BE_AVAILABLE, Severity.CAUTION))

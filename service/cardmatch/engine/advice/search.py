@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from cardmatch.engine.advice.bounds import BY_THE_HOUR, fewest_copies, price_bound, rent, speed_bound
 from cardmatch.engine.advice.candidates import Form, engine_name, forms_of, layouts, native, runs_on, weight_formats
 from cardmatch.engine.advice.choice import Broken, Choice, choices
@@ -176,6 +178,8 @@ def _of_card(shared: Trying, card: Card, lots: tuple[Lot, ...], wanted: Wanted) 
     support = shared.presets.engines[engine_name(engine)]
     formats = weight_formats(engine, card, job, wanted, shared.presets)
     spread = layouts(job.architecture, support.splits, wanted)
+    if wanted.nodes > 1 and not support.spans_machines:
+        wanted = msgspec.structs.replace(wanted, nodes=1)
     return forms_of(card, lots, spread, formats, wanted, len(job.architecture.layer_order))
 
 

@@ -190,7 +190,7 @@ def _option(bench: _Bench, choice: Choice, rank: int) -> RecommendedOption:
         usd_per_instance_per_month=month,
         cost=bill,
         cost_request=question,
-        command=command(bench.subject.named, runs.trials.job, form.gpus),
+        command=command(bench.subject.named, runs.trials.job, form.gpus, form.nodes),
         requires=_requires(choice, memory.host.ram_bytes, bench),
         reasons=(),
         cautions=(),
@@ -243,10 +243,11 @@ def _requires(choice: Choice, host_bytes: int, bench: _Bench) -> Requires:
     form = choice.tried.form
     weights = sum(part.bytes for part in bench.runs.trials.job.parts)
     return Requires(
+        machines=form.nodes,
         gpu=form.card.name,
-        gpus=form.gpus,
+        gpus=form.gpus // form.nodes,
         compute_capability=form.card.compute_capability,
         host_ram_bytes=max(host_bytes, _HOST_RAM_SHARE * weights),
         disk_bytes=_HOST_RAM_SHARE * weights,
-        kubernetes_resource={f"{form.card.vendor.value}.com/gpu": form.gpus},
+        kubernetes_resource={f"{form.card.vendor.value}.com/gpu": form.gpus // form.nodes},
     )

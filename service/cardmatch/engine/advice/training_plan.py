@@ -18,8 +18,8 @@ _FLAGS: dict[Precision | None, tuple[str, ...]] = {
 _HALF_AN_HOUR = (10, 15, 5)
 
 
-def command(named: Named, job: TrainingJob, gpus: int) -> str:
-    """The run as TRL's command line starts it, in the settings that were reckoned with."""
+def command(named: Named, job: TrainingJob, gpus: int, nodes: int = 1) -> str:
+    """The run as TRL's command line starts it on each machine, in the settings that were reckoned with."""
     parts = ["trl sft --model_name_or_path", named.command_name, f"--max_length {job.sequence_tokens}"]
     parts += [f"--per_device_train_batch_size {job.micro_batch}"]
     parts += [f"--gradient_accumulation_steps {job.accumulation}", *_FLAGS.get(job.workload.precision, ("--bf16",))]
@@ -30,6 +30,8 @@ def command(named: Named, job: TrainingJob, gpus: int) -> str:
         parts.append("--load_in_4bit")
     if gpus > 1:
         parts.append(f"--num_processes {gpus}")
+    if nodes > 1:
+        parts.append(f"--num_machines {nodes} --machine_rank $RANK --main_process_ip $FIRST --main_process_port 29500")
     return " ".join(parts)
 
 

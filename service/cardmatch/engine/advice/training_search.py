@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cardmatch.engine.advice.candidates import COUNTS, Form, holding, link_of, runs_on
+from cardmatch.engine.advice.candidates import AS_PUBLISHED, COUNTS, Form, holding, link_of, runs_on
 from cardmatch.engine.advice.choice import Broken, Choice, choices
 from cardmatch.engine.advice.conditions import refused_card
 from cardmatch.engine.advice.load import Demand
@@ -80,13 +80,28 @@ def _forms(runs: Runs, card: Card, market: Market) -> list[Form]:
         lots = holding(market.lots[card.id], card, count, None, wanted)
         if lots and (count > 1 or not shards) and count <= (wanted.constraints.max_gpus or count):
             link = link_of(lots, card) if count > 1 else None
-            found.append(Form(card, whole_device(card), count, Layout(data=count), "as_published", None, 1, link, lots))
+            found.append(Form(card, whole_device(card), count, Layout(data=count), AS_PUBLISHED, None, 1, link, lots))
+    return [*found, *_over_machines(card, market, wanted)]
+
+
+def _over_machines(card: Card, market: Market, wanted: Wanted) -> list[Form]:
+    """Whole machines side by side, data parallel over all their cards."""
+    found, most = [], wanted.constraints.max_gpus
+    for count in COUNTS if wanted.nodes > 1 and wanted.allow.multi_gpu else ():
+        lots = holding(market.lots[card.id], card, count, None, wanted)
+        whole = tuple([lot for lot in lots if lot.offer.gpu_count == count])
+        link = link_of(whole, card) if count > 1 else None
+        for nodes in range(2, wanted.nodes + 1) if whole else ():
+            gpus = count * nodes
+            if gpus <= (most or gpus):
+                layout = Layout(data=gpus)
+                found.append(Form(card, whole_device(card), gpus, layout, AS_PUBLISHED, None, 1, link, whole, nodes))
     return found
 
 
 def placement_of(form: Form) -> Placement:
     """Where *form* trains."""
-    return Placement(device=form.device, count=form.gpus, layout=form.layout, link=form.link)
+    return Placement(device=form.device, count=form.gpus, layout=form.layout, link=form.link, nodes=form.nodes)
 
 
 def estimated(runs: Runs, form: Form) -> TrainingPlacement:

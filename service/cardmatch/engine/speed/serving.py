@@ -28,7 +28,8 @@ QUEUE_PER_REQUEST = 0.1
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """Where a model is served: the chip, how it is spread, and `slots`, the requests that one copy holds at once.
 
-    The slots are the memory room's `max_concurrency` over the layout's data-parallel copies.
+    The slots are the memory room's `max_concurrency` over the layout's data-parallel copies. `times_slower`, at least
+    and at most, is what weights in RAM make of every step.
     """
 
     engine: EngineKind
@@ -36,6 +37,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     layout: Layout
     slots: float
     link: Link | None = None
+    times_slower: tuple[float, float] = (1.0, 1.0)
 
 
 class ServingLoad(msgspec.Struct, frozen=True, kw_only=True):
