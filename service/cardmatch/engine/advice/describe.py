@@ -14,7 +14,7 @@ from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.command import command
 from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.advice.sizing import Sized, request_seconds
-from cardmatch.engine.advice.trying import Trying, estimate
+from cardmatch.engine.advice.trying import Tried, Trying, estimate
 from cardmatch.engine.hardware.card import Vendor
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.engines.registry import AnyEngine
@@ -78,19 +78,18 @@ def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: L
         usd_per_instance_per_month=month / shared.demand.tenants,
         cost=bill,
         cost_request=question,
-        command=command(
-            model.command_name,
-            found.spill.engine if found.spill else shared.engine,
-            job,
-            found.placement,
-            form.weights,
-            batch,
-            shared.job.checkpoint.format,
-        ),
+        command=_command(shared, found, model.command_name, batch),
         requires=_requires(choice, placed, job.sums.total),
         reasons=(),
         cautions=(),
     )
+
+
+def _command(shared: Trying, found: Tried, name: str, batch: int) -> str:
+    """What starts a copy, with the engine's options for what lies in RAM."""
+    engine, job = found.spill.engine if found.spill else shared.engine, found.job or shared.job
+    published = shared.job.checkpoint.format
+    return command(name, engine, job, found.placement, found.form.weights, batch, published)
 
 
 def _bill(
