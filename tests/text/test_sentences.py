@@ -39,7 +39,7 @@ COUNTS = {
     "n_gpu_layers", "num_ctx", "num_gpu", "peak_factor", "pipeline", "position", "rank", "ranks", "replicas",
     "requests", "slots", "stages", "tensor", "times_slower_high", "times_slower_low", "units", "unused", "utilization",
     "data", "weeks", "widths", "epochs", "examples", "items", "mean_tokens_per_example", "output_tokens_p95",
-    "images", "images_per_hour", "items_per_hour",
+    "images", "images_per_hour", "items_per_hour", "machines",
 }  # fmt: skip
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
