@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cardmatch.engine.money.work import WORK as AT
 from tests.engine.money.asking import ask, job, lines, option, refused
 
 API: dict[str, Any] = {
@@ -145,3 +146,9 @@ def test_a_machine_bought_for_a_service_serves_all_month() -> None:
     assert (fault.pointer, fault.code.value) == ("/options/0/price/utilisation", "only_for_jobs")
     compared = {"options": [option()], "work": SERVICE, "purchase": {"utilisation": 0.5}}
     assert refused(compared).pointer == "/purchase/utilisation"
+
+
+def test_what_is_kept_warm_does_not_start() -> None:
+    """Starts are those of a service that scales to zero."""
+    fault = refused({"options": [option()], "work": SERVICE | {"starts_per_month": 100}})
+    assert (fault.pointer, fault.code.value) == (f"{AT}/starts_per_month", "conflicts_with")

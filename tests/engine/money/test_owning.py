@@ -100,9 +100,15 @@ def test_residual_value_falls_by_the_same_share_every_year() -> None:
 
 def test_months_until_rent_saved_has_paid_the_machine() -> None:
     """At 4.153 dollars an hour, 730 hours and 0.153 of power, 2,920 dollars a month pay 40,625 in 13.9 months."""
-    months = months_to_pay_off(_hour(), 4.153, 730)
+    months = months_to_pay_off(_hour(), 4.153, 730, 3)
     assert months == pytest.approx(40_625 / 2920, rel=1e-3)
-    assert months_to_pay_off(_hour(), 0.1, 730) is None
+    assert months_to_pay_off(_hour(), 0.1, 730, 3) is None
+
+
+def test_what_pays_after_its_life_never_pays() -> None:
+    """At one dollar an hour 618 a month are saved: 65.7 months, more than three years have and fewer than six."""
+    assert months_to_pay_off(_hour(), 1.0, 730, 3) is None
+    assert months_to_pay_off(_hour(), 1.0, 730, 6) == pytest.approx(40_625 / (730 - 0.153 * 730), rel=1e-3)
 
 
 def test_networking_spares_and_staff_are_paid_too() -> None:
@@ -136,11 +142,16 @@ def test_copies_of_a_service_each_need_a_machine() -> None:
 
 
 def test_a_machine_that_is_used_half_the_time_takes_longer_to_pay_off() -> None:
-    """365 hours of 2.69 dollars saved a month, while power runs on: 46.7 months; below 57 % it does not pay."""
-    body = {"options": [option(2.69, card="h100-sxm-80")], "work": job(), "purchase": NODE | {"utilisation": 0.5}}
+    """365 hours of 2.69 dollars saved a month while power runs on: 46.7 months of five years; three are too few."""
+    purchase = NODE | {"utilisation": 0.5, "life_years": 5}
+    body = {"options": [option(2.69, card="h100-sxm-80")], "work": job(), "purchase": purchase}
     buy = only(ask(body)).break_even.buy
     assert buy is not None
-    assert (buy.expected_utilisation, buy.pays) == (0.5, False)
+    assert buy.expected_utilisation == 0.5
+    assert buy.pays
+    three = only(ask(body | {"purchase": NODE | {"utilisation": 0.5}})).break_even.buy
+    assert three is not None
+    assert (three.pays, three.months) == (False, None)
     assert buy.months == pytest.approx(40_625 / (2.69 * 365 - 0.153 * 730), rel=1e-3)
     unsaid = only(ask(body | {"purchase": NODE})).break_even.buy
     assert unsaid is not None

@@ -122,3 +122,18 @@ def test_a_sweep_over_data_without_a_price_says_so(parameter: str, code: str) ->
     body = {"options": [option()], "work": job(), "sweep": {"parameter": parameter, "values": [0, 500]}}
     (found,) = ask(body).options[0].notices
     assert (found.code.value, found.params["data_gb"]) == (code, 500)
+
+
+def test_the_rent_at_which_owning_is_cheaper() -> None:
+    """An owned node at 1.54 dollars a GPU and hour stays where it is while the rent moves past it."""
+    own = {
+        "label": "own",
+        "card": "h100-sxm-80",
+        "price": {"kind": "purchase", "utilisation": 1},
+        "throughput": {"kind": "measured", "units_per_second": 1},
+    }
+    body = {"options": [option(label="rent", count=8), own], "work": job()}
+    swept = ask(body | {"sweep": {"parameter": "usd_per_hour", "values": [8, 12, 16]}}).sweep
+    assert swept is not None
+    assert [point.total_usd["own"] for point in swept.points] == pytest.approx([8 * 1.5365] * 3, rel=1e-3)
+    assert [point.cheapest for point in swept.points] == ["rent", "rent", "own"]

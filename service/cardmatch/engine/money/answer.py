@@ -143,7 +143,7 @@ class BuyFigures(msgspec.Struct, frozen=True, kw_only=True):
     high_utilisation: Ratio
     expected_utilisation: Share | None
     pays: bool | None
-    months: Annotated[Months | None, Meta(description="Until the rent saved has paid the machine; null: never.")]
+    months: Annotated[Months | None, Meta(description="Until the rent saved has paid for it; null: not in its life.")]
 
 
 class ReservedFigures(msgspec.Struct, frozen=True, kw_only=True):

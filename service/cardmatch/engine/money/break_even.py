@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from cardmatch.engine.money.answer import (
@@ -15,7 +17,7 @@ from cardmatch.engine.money.answer import (
 )
 from cardmatch.engine.money.band import MOST_DOLLARS
 from cardmatch.engine.money.bill import Bill, bill
-from cardmatch.engine.money.owning import months_to_pay_off, owned_hour
+from cardmatch.engine.money.owning import LIFE_YEARS, months_to_pay_off, owned_hour
 from cardmatch.engine.money.plan import Plan
 from cardmatch.engine.money.purchase import Purchase
 from cardmatch.engine.money.question import CostQuestion
@@ -24,6 +26,7 @@ from cardmatch.engine.money.spot import Spot, break_even_interruptions, interval
 from cardmatch.engine.terms.fault import Invalid
 
 _SECONDS = 3600.0
+_ROUNDING = 1e-9
 ApiPrices = tuple[tuple[str, float], ...]
 """Labels of token APIs, and what a unit of work costs there in dollars."""
 
@@ -72,7 +75,9 @@ def _buy(setting: Setting, stated: Purchase | None, market: Market, paid: Bill) 
         high_utilisation=_ratio(hour.high_usd, rent),
         expected_utilisation=used,
         pays=None if used is None else used > share,
-        months=months_to_pay_off(hour, rent, plan.month_hours * (1.0 if used is None else used)),
+        months=months_to_pay_off(
+            hour, rent, plan.month_hours * (1.0 if used is None else used), stated.life_years or LIFE_YEARS
+        ),
     )
     return figures, tuple(defaults)
 
@@ -111,7 +116,8 @@ def _reserved(setting: Setting) -> ReservedFigures | None:
     at_will = msgspec.structs.replace(plan, committed_hours=0.0)
     term = plan.month_hours * (1 if plan.service else reserved.months)
     used = plan.service_hours if plan.service else bill(at_will).hours.billed
-    expected = min(used / term, 1.0)
+    # A job that outlasts the term commits to another one.
+    expected = min(used / (term * max(math.ceil(used / term - _ROUNDING), 1)), 1.0)
     share = _ratio(reserved.usd_per_hour, at_will_price)
     return ReservedFigures(utilisation=share, expected_utilisation=expected, pays=expected > share)
 

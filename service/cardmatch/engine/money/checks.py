@@ -76,6 +76,8 @@ def _check_fields(option: Option, index: int, fields: tuple[str, ...], charges: 
 def _check_service(question: CostQuestion, work: Service) -> None:
     if (work.utilisation is None) == (work.units_per_month is None):
         raise refusal(FaultCode.EXACTLY_ONE_OF, WORK, fields=["utilisation", "units_per_month"])
+    if work.keep_warm and work.starts_per_month is not None:
+        raise refusal(FaultCode.CONFLICTS_WITH, f"{WORK}/starts_per_month", field="keep_warm")
     for pointer, stated in (
         ("/runs", question.runs != 1),
         ("/failed_share", question.failed_share > 0),

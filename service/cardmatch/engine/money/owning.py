@@ -68,12 +68,14 @@ def owned_hour(purchase: Purchase, costs: OwnershipCosts, ownership: Ownership |
     return hour, defaults
 
 
-def months_to_pay_off(hour: OwnedHour, rent_usd_per_gpu_hour: float, hours_per_month: float) -> float | None:
-    """Months until the rent saved has paid the machine, its resale not counted; None where it never does."""
+def months_to_pay_off(
+    hour: OwnedHour, rent_usd_per_gpu_hour: float, hours_per_month: float, life_years: float
+) -> float | None:
+    """Months until the rent saved has paid the machine, its resale not counted; None where its life ends before."""
     running = (hour.power_usd + hour.hosting_usd + hour.staff_usd) * HOURS_PER_YEAR / MONTHS_PER_YEAR
     saved = rent_usd_per_gpu_hour * hours_per_month - running
     each = hour.capex_usd / hour.gpus_per_machine
-    return each / saved if saved * MOST_MONTHS > each else None
+    return each / saved if saved * min(life_years * MONTHS_PER_YEAR, MOST_MONTHS) >= each else None
 
 
 def _written_off(known: _Known, price: float, left: float) -> tuple[float, float]:

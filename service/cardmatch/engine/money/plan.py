@@ -17,6 +17,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """
 
     service: bool
+    owned: bool
     units: float
     units_per_second: float
     utilisation: float

@@ -59,6 +59,7 @@ def plan_of(question: CostQuestion, option: Option, known: Known, assumed: Assum
         course = _of_service(work, option, owned, month, assumed)
     return Plan(
         **course,
+        owned=owned is not None,
         units_per_second=known.throughput.expected_units_per_second,
         usd_per_hour=_usd_per_hour(option, quote, owned),
         instances=machines.instances,

@@ -19,7 +19,7 @@ MOST_POINTS = 50
 
 
 class SweepParameter(StrEnum):
-    """What a sweep varies. Prices and rates are those of each varied option, the rest is the work's."""
+    """What a sweep varies. Rents and rates are those of each varied option, the rest is the work's."""
 
     USD_PER_HOUR = "usd_per_hour"
     UNITS_PER_SECOND = "units_per_second"

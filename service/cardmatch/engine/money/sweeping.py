@@ -73,6 +73,8 @@ def _with(plan: Plan | ApiPlan, parameter: SweepParameter, value: float) -> Plan
         if parameter is SweepParameter.UNITS:
             return msgspec.structs.replace(plan, units=value, requests=plan.requests / plan.units * value)
         return msgspec.structs.replace(plan, **{parameter.value: value})
+    if parameter is SweepParameter.USD_PER_HOUR and plan.owned:
+        return plan
     if parameter is SweepParameter.INTERRUPTIONS_PER_HOUR:
         if plan.spot is None:
             return plan
