@@ -177,6 +177,16 @@ def test_partial_offload_is_tight_at_best_and_says_what_it_costs() -> None:
     assert logged(estimate).gpu_layers == 20
 
 
+def test_a_model_without_weights_is_not_slowed_down() -> None:
+    """A caller's model may have layers of nothing: there is nothing to read, from wherever."""
+    hollow = Architecture(
+        family="hollow", hidden_size=1024, vocabulary_size=0, layer_groups=(LayerGroup(blocks=()),), layer_order=(0,)
+    )
+    estimate = placed(hollow, LlamaCpp(n_gpu_layers=0), weights="bf16")
+    notice = next(each for each in estimate.notices if each.code is NoticeCode.OFFLOAD)
+    assert (notice.params["read_bytes"], notice.params["times_slower_high"]) == (0, 1.0)
+
+
 def test_too_little_ram_for_what_is_offloaded_does_not_fit() -> None:
     """A machine whose RAM is smaller than the layers put there cannot run the job."""
     engine = LlamaCpp(n_gpu_layers=4)

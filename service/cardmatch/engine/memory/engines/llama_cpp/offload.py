@@ -21,9 +21,9 @@ def offload_notice(job: ServingJob, spread: Spread, placement: Placement) -> Not
     """How much each generated token reads from RAM, and how many times slower that makes it than all on the GPU."""
     gpu_bytes, host_bytes = read_per_token(job, spread)
     card = (placement.device.bandwidth_gb_s or _TYPICAL_CARD_GB_S) * GB
-    alone = (gpu_bytes + host_bytes) / card
+    alone = (gpu_bytes + host_bytes) / card  # nothing, where a caller's model has no weights that a token reads
     low, high = (
-        (gpu_bytes / card + host_bytes / (speed * GB * _REACHED_SHARE)) / alone
+        (gpu_bytes / card + host_bytes / (speed * GB * _REACHED_SHARE)) / alone if alone else 1.0
         for speed in (FAST_HOST_GB_S, SLOW_HOST_GB_S)
     )
     return Notice(
