@@ -44,7 +44,8 @@ COUNTS = {
 NAMES = {
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "component", "components", "country", "currency",
-    "does_not_fit", "each", "field", "fields", "first", "fits", "fused_loss", "gradient_checkpointing", "high",
+    "does_not_fit", "each", "field", "fields", "first", "fits", "fused_experts", "fused_loss",
+    "gradient_checkpointing", "high",
     "hourly", "job", "kind", "known", "label", "low", "needed", "preset",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",

@@ -42,6 +42,8 @@ OPTIMIZERS = {
 }
 SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 PRECISIONS = SIXTEEN_BIT | {"mixed_bf16", "mixed_fp16", "mixed_fp8", "mixed_nvfp4", "bf16_fp32_master"}
+FUSED_BEFORE_5 = {"gpt_oss", "llama4", "llama4_text"}
+"""The measured runs are of transformers 4, where other families had a module for each expert."""
 NEEDED = ("sequence_tokens", "micro_batch", "gradient_checkpointing")
 _UNKNOWN = Device(card=None, physical_bytes=0, memory_bytes=0, memory_low_bytes=0, memory_high_bytes=0)
 
@@ -71,7 +73,10 @@ def prepare(case: Case, world: TruthWorld) -> Prepared:
     count, layout = setup["count"] or 1, _layout(setup)
     placement = Placement(device=device or _UNKNOWN, count=count, layout=layout)
     try:
-        workload = msgspec.convert({"kind": "training", **_fields(case, layout)}, Training)
+        fields = _fields(case, layout)
+        if setup["method"] != "full" and model.architecture.family not in FUSED_BEFORE_5:
+            fields["fused_experts"] = False
+        workload = msgspec.convert({"kind": "training", **fields}, Training)
         job, _ = settle(workload, model.architecture, model.checkpoint)
         spread = mesh(workload, job.default_sharding, placement)
     except (msgspec.ValidationError, Invalid) as refused:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.training.frameworks import CrossEntropy
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, RECIPES, OptimizerName, Precision
 from cardmatch.engine.memory.training.settle import settle
@@ -83,3 +86,17 @@ def test_frameworks_bring_their_habits() -> None:
     assert job(LLAMA_8B, "full", framework="megatron").recipe.master == 4
     assert job(LLAMA_8B, "lora", framework="unsloth").cross_entropy is CrossEntropy.LINEAR
     assert job(LLAMA_8B, "full", framework="deepspeed").default_sharding == "zero3"
+
+
+def test_experts_in_one_tensor_are_neither_quantised_nor_adapted() -> None:
+    """Transformers 5 holds Qwen3-30B-A3B's experts in one tensor a layer; axolotl's report: 127 GiB, not 23."""
+    row = bundled().models["Qwen/Qwen3-30B-A3B"]
+
+    def held(**fields: Any) -> tuple[int, int]:
+        made = settle(workload("qlora", **fields), row.architecture, row.checkpoint)[0]
+        return sum(part.bytes for part in made.parts), made.adapters.parameters
+
+    (whole, few), (packed, many) = held(), held(fused_experts=False)
+    assert whole > 55 * 2**30 > 3 * packed
+    assert many > 10 * few
+    assert held(framework="axolotl") == (packed, many)

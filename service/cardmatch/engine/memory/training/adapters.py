@@ -11,10 +11,6 @@ from cardmatch.engine.models.parameters import layer_counts
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 HEAD = "lm_head"
-EXPERTS_IN_ONE_TENSOR = frozenset({"gpt_oss", "llama4", "llama4_text"})
-"""Families whose experts are one tensor per layer in transformers: no module for LoRA to wrap or bitsandbytes to
-quantise."""
-
 _QKV = ("q_proj", "k_proj", "v_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "in_proj_qkvz")
 _MLP = ("gate_proj", "up_proj", "down_proj")
 _ALIASES: dict[str, tuple[str, ...]] = {
@@ -47,7 +43,7 @@ NO_ADAPTERS = Adapters(frozenset(), 0, 0)
 
 
 def adapters(architecture: Architecture, lora: Lora, *, experts: bool = True) -> Adapters:
-    """The adapters that *lora* puts on *architecture*; with `experts` false those of fused experts are left out.
+    """The adapters that *lora* puts on *architecture*; with `experts` false routed experts, one tensor, get none.
 
     A matrix of in × out gets rank × (in + out) parameters. Raises Invalid for a target that the model lacks.
     """
@@ -100,11 +96,10 @@ def _named(target: str, ends: dict[str, set[str]], known: tuple[Linear, ...]) ->
 
 
 def _adaptable(architecture: Architecture, *, experts: bool) -> tuple[Linear, ...]:
-    fused = not experts and architecture.family in EXPERTS_IN_ONE_TENSOR
     return tuple(
         each
         for group in architecture.layer_groups
         for block in group.blocks
         for each in linears(block, architecture.hidden_size)
-        if not (fused and each.part is PartKind.EXPERTS)
+        if experts or each.part is not PartKind.EXPERTS
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cardmatch.engine.memory.training.frameworks import Behaviour, CrossEntropy, Kernels
+from cardmatch.engine.memory.training.fused_experts import EXPERTS_IN_ONE_TENSOR
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
 from cardmatch.engine.memory.training.workload import (
@@ -19,7 +20,10 @@ from cardmatch.engine.terms.notice import Assumption, Scalar
 
 
 class Choices(NamedTuple):
-    """The request's fields with the framework's and the documented defaults filled in."""
+    """The request's fields with the framework's and the documented defaults filled in.
+
+    `experts`: adapters and quantisation reach routed experts.
+    """
 
     behaviour: Behaviour
     precision: Precision
@@ -34,6 +38,7 @@ class Choices(NamedTuple):
     lora: Lora | None
     weights: str
     upcast: bool
+    experts: bool
 
 
 def brings_kernel(workload: Training, behaviour: Behaviour) -> bool:
@@ -59,14 +64,26 @@ def assumed(job: TrainingJob, chosen: Choices) -> tuple[Assumption, ...]:
     filled |= _of_optimizer(job)
     if workload.weights == "as_published" and job.checkpoint.format != job.published.format:
         filled["weights"] = job.checkpoint.format
-    if chosen.lora is not None and workload.lora is None:
+    filled |= _of_adapters(job, chosen)
+    if not workload.offload and job.offload:
+        filled["offload/0"] = Offload.ACTIVATIONS.value
+    return tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in filled.items())
+
+
+def _of_adapters(job: TrainingJob, chosen: Choices) -> dict[str, Scalar]:
+    """Where the adapters go, and what quantisation leaves alone."""
+    workload, filled = job.workload, dict[str, Scalar]()
+    if chosen.lora is None:
+        return filled
+    if workload.lora is None:
         filled["lora/rank"] = chosen.lora.rank
         filled["lora/targets"] = chosen.lora.targets[0]
     if workload.method is Method.QLORA and workload.upcast_embeddings is None:
         filled["upcast_embeddings"] = chosen.upcast
-    if not workload.offload and job.offload:
-        filled["offload/0"] = Offload.ACTIVATIONS.value
-    return tuple(Assumption(pointer=f"/workload/{name}", value=value) for name, value in filled.items())
+    fused = job.architecture.family in EXPERTS_IN_ONE_TENSOR
+    if workload.fused_experts is None and fused and not chosen.behaviour.quantises_experts:
+        filled["fused_experts"] = True
+    return filled
 
 
 def _of_optimizer(job: TrainingJob) -> dict[str, Scalar]:

@@ -9,7 +9,6 @@ from cardmatch.engine.memory.explain.training import explain_training
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reason import check_reason
-from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingNeed, TrainingPlacement
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.memory.training.job import TrainingJob
@@ -24,6 +23,7 @@ from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
 from cardmatch.engine.memory.training.workload import Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.terms.fault import FaultCode, refusal
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
 
@@ -126,8 +126,8 @@ def _notices(job: TrainingJob) -> tuple[Notice, ...]:
                 params={"context_tokens": job.sequence_tokens, "limit_tokens": limit},
             )
         )
-    fused = job.architecture.family in EXPERTS_IN_ONE_TENSOR and not job.behaviour.quantises_experts
-    if job.quantised and fused and job.checkpoint.format in BITSANDBYTES:
+    routed = any(part.kind is PartKind.EXPERTS for part in job.parts)
+    if job.quantised and routed and not job.experts and job.checkpoint.format in BITSANDBYTES:
         found.append(
             Notice(
                 code=NoticeCode.EXPERTS_NOT_QUANTISED,

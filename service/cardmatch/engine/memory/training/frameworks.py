@@ -55,8 +55,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     `upcasts` casts what QLoRA does not quantise to fp32. `fused_optimizer` spares the foreach step's copy.
     `root_apart` shards embedding and head as units of their own. `reduce_bytes` of gradients on the wire.
     `keeps_quantised_inputs`: its bitsandbytes version keeps the inputs of frozen 4-bit matrices.
-    `quantises_experts`: fused 3-D expert tensors too. `offloads_checkpoints`: its gradient checkpointing keeps the
-    checkpoints in host memory. `gradient_bytes` overrides the recipe with a master copy.
+    `quantises_experts`: reaches routed experts, fused or not. `offloads_checkpoints`: its gradient checkpointing keeps
+    the checkpoints in host memory. `gradient_bytes` overrides the recipe with a master copy.
     """
 
     source: str
@@ -126,9 +126,12 @@ FRAMEWORKS: dict[Framework, Behaviour] = {
         source="litgpt: bf16-true, bitsandbytes 0.42, global batch accumulated over micro-batches",
         adapter_bytes=2,
         keeps_quantised_inputs=True,
+        quantises_experts=True,
         gradient_accumulation_steps=8,
     ),
-    Framework.FSDP_QLORA: Behaviour(source="AnswerDotAI fsdp_qlora: adapters in bf16", adapter_bytes=2),
+    Framework.FSDP_QLORA: Behaviour(
+        source="AnswerDotAI fsdp_qlora: adapters in bf16; transformers 4", adapter_bytes=2, quantises_experts=True
+    ),
     Framework.DEEPSPEED: Behaviour(
         source="DeepSpeed bf16 engine: fp32 master and states",
         fused_optimizer=True,

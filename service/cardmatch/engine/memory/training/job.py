@@ -20,7 +20,8 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
 
     `published` is the checkpoint that was asked about, `parts` are its weights as they are held in memory. `layers`
     says per layer group how many there are and what autograd keeps of a token in one. `default_sharding` is for several
-    GPUs. `eager` layers run op by op. A bare size stands for models that `spread`.
+    GPUs. `eager` layers run op by op; adapters and
+    quantisation reach `experts`. A bare size stands for models that `spread`.
     """
 
     workload: Training
@@ -44,6 +45,7 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
     accumulation: int
     upcast: bool
     quantised: bool
+    experts: bool
     default_sharding: Sharding
     offload: frozenset[Offload]
     spread: Spread | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cardmatch.engine.memory.job import Spread
-from cardmatch.engine.memory.training.adapters import EXPERTS_IN_ONE_TENSOR, NO_ADAPTERS, Adapters
+from cardmatch.engine.memory.training.adapters import NO_ADAPTERS, Adapters
 from cardmatch.engine.memory.training.checks import check
 from cardmatch.engine.memory.training.choices import Choices, assumed, brings_kernel
 from cardmatch.engine.memory.training.frameworks import FRAMEWORKS, GENERIC, Behaviour, CrossEntropy, Kernels
+from cardmatch.engine.memory.training.fused_experts import EXPERTS_IN_ONE_TENSOR
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, RECIPES, OptimizerName, Precision, Recipe
 from cardmatch.engine.memory.training.shape import added, saved_layers, trainable_parts
@@ -73,6 +74,7 @@ def settle(
         accumulation=chosen.accumulation,
         upcast=_upcasts(chosen, quantised=quantised),
         quantised=quantised,
+        experts=chosen.experts,
         default_sharding=Sharding(chosen.behaviour.sharding),
         offload=_offload(workload, chosen),
         spread=spread,
@@ -83,7 +85,7 @@ def settle(
 def _added(architecture: Architecture, chosen: Choices) -> Adapters:
     if chosen.lora is None:
         return NO_ADAPTERS
-    return added(architecture, chosen.lora, experts=chosen.behaviour.quantises_experts)
+    return added(architecture, chosen.lora, experts=chosen.experts)
 
 
 def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoint) -> Choices:
@@ -107,7 +109,14 @@ def _choose(workload: Training, architecture: Architecture, checkpoint: Checkpoi
         lora=lora,
         weights=_weights(workload, checkpoint),
         upcast=behaviour.upcasts if workload.upcast_embeddings is None else workload.upcast_embeddings,
+        experts=behaviour.quantises_experts or not _fused(workload, architecture),
     )
+
+
+def _fused(workload: Training, architecture: Architecture) -> bool:
+    """Whether the experts of a layer are one tensor."""
+    stated = workload.fused_experts
+    return architecture.family in EXPERTS_IN_ONE_TENSOR if stated is None else stated
 
 
 def _accumulation(workload: Training, behaviour: Behaviour) -> int:
@@ -145,8 +154,7 @@ def _stored(
         stored = requantised(architecture, checkpoint, chosen.weights)
     except Invalid as wrong:
         raise wrong.under("/workload/weights") from None
-    fused = architecture.family in EXPERTS_IN_ONE_TENSOR and chosen.weights in BITSANDBYTES
-    if fused and not chosen.behaviour.quantises_experts:
+    if chosen.weights in BITSANDBYTES and not chosen.experts:
         kept = tuple(each for each in stored.stored if each.part is not PartKind.EXPERTS)
         return Checkpoint(format=stored.format, base=sixteen, stored=kept)
     return stored

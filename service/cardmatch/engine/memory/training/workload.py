@@ -118,6 +118,13 @@ class Training(msgspec.Struct, tag="training", tag_field="kind", frozen=True, kw
     upcast_embeddings: Annotated[
         bool | None, Meta(description="QLoRA: embeddings, head and norms in fp32, as PEFT's k-bit preparation does.")
     ] = None
+    fused_experts: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the experts of a layer are one tensor, which bitsandbytes does not quantise and LoRA "
+            "does not wrap, as in transformers 5; false for transformers 4."
+        ),
+    ] = None
     sharding: Sharding | None = None
     shard_group: Annotated[Ranks | None, Meta(description="GPUs that share one copy of the weights (hsdp).")] = None
     context_parallel: Ranks = 1
