@@ -14,7 +14,7 @@ from cardmatch.answers.estimate import EstimateRequest, estimate_vram
 from cardmatch.answers.model import resolve_model
 from cardmatch.answers.placements import resolve_placements
 from cardmatch.answers.recommend import RecommendRequest, named, recommendation
-from cardmatch.answers.subjects import shelf
+from cardmatch.answers.subjects import figures_of, shelf, topic_of
 from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.advice.describe import Named
@@ -142,9 +142,29 @@ def _recommend() -> Question:
     )
 
 
+def _items(name: str, asked: dict[str, Any]) -> Question:
+    """Pictures or texts, over the whole catalogue."""
+    body = json.dumps({**asked, "priced_on": TODAY.isoformat()}).encode()
+    request, world = msgspec.json.decode(body, type=RecommendRequest), bundled()
+    topic, wanted = topic_of(world, request.model, request.workload), named(world, request)
+    return Question(
+        name=f"{name} over the catalogue",
+        path="/recommend",
+        body=body,
+        engine=lambda: figures_of(world, topic, wanted.workload, wanted, TODAY),
+        answer=lambda: recommendation(world, request, Language.EN, TODAY),
+        engine_mark=20_000.0,
+    )
+
+
 TODAY = dt.date(2026, 12, 1)
 ESTIMATE = _estimate()
 TRAINING = _training()
 COST = _cost()
 SWEEP = _cost(points=50)
 RECOMMEND = _recommend()
+PICTURES = _items(
+    "pictures",
+    {"model": "sdxl", "workload": {"kind": "diffusion"}, "job": {"images": 50_000, "deadline_hours": 10}},
+)
+TEXTS = _items("texts", {"model": "bge-m3", "workload": {"kind": "encode"}, "load": {"items_per_second": 200}})

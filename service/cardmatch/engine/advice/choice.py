@@ -126,13 +126,17 @@ def _broken(
 
 
 def _total(usd_per_hour: float, lot: Lot, machines: int, size: Sized, demand: Demand) -> float | None:
-    """What a job costs, its time rounded up as the provider bills it; interruptions of spot machines take time too."""
+    """What a job costs: its time rounded up as the provider bills it, and set-up fees.
+
+    Interruptions of spot machines take time too.
+    """
     if demand.items is None or size.most is None:
         return None
     seconds = demand.items / (size.most.requests_per_second * size.copies)
     if lot.interruptions is not None:
         seconds *= 1 + overhead_share(lot.interruptions, machines)
-    return usd_per_hour * math.ceil(seconds / lot.increment_seconds) * lot.increment_seconds / _HOUR
+    billed = math.ceil(seconds / lot.increment_seconds) * lot.increment_seconds
+    return usd_per_hour * billed / _HOUR + machines * (lot.offer.setup_fee_usd or 0.0)
 
 
 def _axes(

@@ -63,8 +63,8 @@ def making_speed(job: DiffusionJob, chip: Chip, known: SpeedCalibration) -> Imag
     found = image_speed(network, picture, chip, known)
     found = _launched(found, picture)
     slower, fetched = _slower(job), _fetched_bytes(job, picture.steps) / (HOST_GB_S * GB)
-    if job.pipeline.medium is Medium.VIDEO:
-        found = _unsure(found)
+    if job.pipeline.medium is Medium.VIDEO or job.basis is Basis.RULE_OF_THUMB:
+        found = _unsure(found, job.basis)
     return found if slower == 1 and not fetched else _slowed(found, picture, slower, fetched)
 
 
@@ -105,21 +105,24 @@ def _fetched_bytes(job: DiffusionJob, steps: int) -> float:
     )
 
 
-def _unsure(found: ImageSpeed) -> ImageSpeed:
-    """*found* of a video: attention over all frames takes most of it, and one model's rows alone speak of that."""
+def _unsure(found: ImageSpeed, basis: Basis) -> ImageSpeed:
+    """*found* of a network guessed from its size, or of a video.
+
+    Attention over all frames takes most of a video's time, and one model's rows alone speak of that.
+    """
     return ImageSpeed(
-        seconds=_wide(found.seconds),
-        step_seconds=_wide(found.step_seconds),
-        images_per_second=_wide(found.images_per_second),
+        seconds=_wide(found.seconds, basis),
+        step_seconds=_wide(found.step_seconds, basis),
+        images_per_second=_wide(found.images_per_second, basis),
     )
 
 
-def _wide(band: SpeedBand) -> SpeedBand:
+def _wide(band: SpeedBand, basis: Basis) -> SpeedBand:
     return SpeedBand(
         low=min(band.low, band.expected * UNMEASURED.low_ratio),
         expected=band.expected,
         high=max(band.high, band.expected * UNMEASURED.high_ratio),
-        basis=weakest(band.basis, Basis.EXTRAPOLATED),
+        basis=weakest(band.basis, Basis.EXTRAPOLATED, basis),
     )
 
 

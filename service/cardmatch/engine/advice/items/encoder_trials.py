@@ -34,6 +34,9 @@ TEXTS_AT_ONCE, TOKENS_AT_ONCE = 32, 16_384
 WINDOWS_AT_ONCE = 8
 """faster-whisper's own batch of windows."""
 
+FORMATS = (AS_PUBLISHED, "bf16", "fp16", "fp32", "fp8", "int8")
+"""Formats that infinity puts a model into while it loads (`--dtype`)."""
+
 _HALF, _SHORTEST = "fp16", 128
 _SMALLER = ("fp8", "int8")
 

@@ -11,7 +11,7 @@ from cardmatch.engine.advice.answer import Recommended
 from cardmatch.engine.advice.items.answer import answered, objective_of, on_sale
 from cardmatch.engine.advice.items.bench import Bench
 from cardmatch.engine.advice.items.encoder_trade import encoder_trade
-from cardmatch.engine.advice.items.encoder_trials import Encoding, trials
+from cardmatch.engine.advice.items.encoder_trials import FORMATS, Encoding, trials
 from cardmatch.engine.advice.items.load import RECORDINGS, TEXTS, items_demanded
 from cardmatch.engine.advice.items.search import Copies
 from cardmatch.engine.advice.presets import Presets
@@ -49,8 +49,7 @@ def recommend_encoder(
     context = round(calibration.context_bytes.value)
     needed = process(job, job.batch, job.tokens, context).high_bytes
     check_reason(needed, "sequence_tokens" if workload.batch is None else "batch")
-    if wanted.allow.kv_cache is not None:
-        raise refusal(FaultCode.CONFLICTS_WITH, "/allow/kv_cache", field="workload")
+    _check(wanted)
     demand = demand._replace(prompt_tokens=_mean(job, wanted.load))
     objective, ranked = objective_of(wanted, demand)
     sale = on_sale(wanted, shelf, presets, priced_on)
@@ -68,6 +67,15 @@ def recommend_encoder(
             notices=notices_of(job),
         )
     )
+
+
+def _check(wanted: Wanted) -> None:
+    """Formats are those that servers of encoders load; nothing keeps a cache from text to text. Raises Invalid."""
+    for index, name in enumerate(wanted.allow.weights or ()):
+        if name not in FORMATS:
+            raise refusal(FaultCode.WRONG_VALUE, f"/allow/weights/{index}", value=name, known=list(FORMATS))
+    if wanted.allow.kv_cache is not None:
+        raise refusal(FaultCode.CONFLICTS_WITH, "/allow/kv_cache", field="workload")
 
 
 def _with_length(workload: Encode, load: Load | None) -> Encode:

@@ -16,8 +16,11 @@ from cardmatch.engine.hardware.layout import SINGLE
 from cardmatch.engine.money.answer import OptionCost
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.speed.throughput import Throughput
+from cardmatch.engine.terms.notice import NoticeCode
 
 _TWICE = 2
+_MADE_WHILE_LOADING = NoticeCode.QUANTISED_CHECKPOINT_NEEDED
+"""Never so of pipelines and encoders: whatever loads them quantises them."""
 
 
 def option(bench: Bench, choice: Choice, rank: int, considered: int) -> RecommendedOption:
@@ -69,8 +72,9 @@ def option(bench: Bench, choice: Choice, rank: int, considered: int) -> Recommen
 def _remarked(bench: Bench, made: RecommendedOption, choice: Choice, held: Held, considered: int) -> RecommendedOption:
     shared = bench.copies
     said = cautions(made, choice, shared.wanted.constraints, shared.presets, bench.shelf.countries)
+    kept = [each for each in said if each.code is not _MADE_WHILE_LOADING]
     return msgspec.structs.replace(
-        made, reasons=reasons(made, choice, shared.objective, considered), cautions=(*said, *held.notices)
+        made, reasons=reasons(made, choice, shared.objective, considered), cautions=(*kept, *held.notices)
     )
 
 

@@ -140,7 +140,7 @@ def _sized(painting: Painting, job: DiffusionJob, chip: Chip) -> Sized | Broken:
     reading = sum(part.bytes for part in job.parts if large(part.component)) / chip.bandwidth_bytes
     batch = Batch(
         size=size,
-        seconds=seconds.expected,
+        seconds=float(f"{seconds.expected:.9g}"),  # so that what is equally quick is equal
         low_ratio=seconds.expected / seconds.high,
         high_ratio=seconds.expected / seconds.low,
         basis=seconds.basis,

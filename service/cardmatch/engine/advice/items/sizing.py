@@ -44,10 +44,11 @@ Batches = Callable[[int], Batch]
 
 def sized(demand: Demand, batches: Batches, largest: int, busy_share: float) -> Sized | Broken:
     """The fewest copies that carry *demand* in batches of at most *largest*, or the latency that one alone takes."""
-    limit, open_loop = demand.latency_seconds, demand.peak_rate is not None
-    best = _within(batches, largest, None if limit is None else limit / (2 if open_loop and largest > 1 else 1))
+    limit = demand.latency_seconds
+    turns = 2 if demand.peak_rate is not None and largest > 1 else 1  # a text waits for the batch before its own
+    best = _within(batches, largest, None if limit is None else limit / turns)
     if best is None:
-        return Broken(LATENCY, batches(1).seconds)
+        return Broken(LATENCY, turns * batches(1).seconds)
     if demand.concurrency is not None:
         return _closed(demand, demand.concurrency, best, batches)
     if demand.peak_rate is not None:
