@@ -23,7 +23,7 @@ import msgspec
 from tools import document_bench
 from tools.bench import startup
 from tools.bench.mix import Mix, mixes
-from tools.bench.questions import COST, ESTIMATE, RECOMMEND, SWEEP, TRAINING, Question
+from tools.bench.questions import COST, ESTIMATE, PICTURES, RECOMMEND, SWEEP, TEXTS, TRAINING, Question
 from tools.bench.server import Server, drive, serving
 
 WINDOWS = 16
@@ -130,6 +130,8 @@ def main() -> int:
         *calls(COST),
         *calls(SWEEP),
         *calls(RECOMMEND),
+        *calls(PICTURES),
+        *calls(TEXTS),
         *(Row(*row) for row in startup.rows()),
     ]
     for row in rows:

@@ -80,7 +80,8 @@ def choices(
     form, sizes = found.form, set()
     for lot in form.lots:
         gpus = lot.offer.gpu_count
-        kind = (gpus, lot.offer.mig_profile, *((lot.increment_seconds, lot.spot) if demand.items else ()))
+        billing = (lot.increment_seconds, lot.spot, lot.least_usd, lot.offer.setup_fee_usd)
+        kind = (gpus, lot.offer.mig_profile, *(billing if demand.items else ()))
         if kind in sizes and lot.stock is None:
             continue
         each = 1 if lot.offer.mig_profile else form.copies_per_gpu
@@ -126,7 +127,7 @@ def _broken(
 
 
 def _total(usd_per_hour: float, lot: Lot, machines: int, size: Sized, demand: Demand) -> float | None:
-    """What a job costs: its time rounded up as the provider bills it, and set-up fees.
+    """What a job costs: its time rounded up as the provider bills it, set-up fees, at least the least balance.
 
     Interruptions of spot machines take time too.
     """
@@ -136,7 +137,7 @@ def _total(usd_per_hour: float, lot: Lot, machines: int, size: Sized, demand: De
     if lot.interruptions is not None:
         seconds *= 1 + overhead_share(lot.interruptions, machines)
     billed = math.ceil(seconds / lot.increment_seconds) * lot.increment_seconds
-    return usd_per_hour * billed / _HOUR + machines * (lot.offer.setup_fee_usd or 0.0)
+    return max(usd_per_hour * billed / _HOUR + machines * (lot.offer.setup_fee_usd or 0.0), lot.least_usd)
 
 
 def _axes(

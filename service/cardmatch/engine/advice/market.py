@@ -9,14 +9,14 @@ from typing import NamedTuple
 from cardmatch.engine.advice.conditions import Conditions, Judged, judge
 from cardmatch.engine.money.charges import SECONDS_WHERE_UNKNOWN
 from cardmatch.engine.money.offer import Offer, PriceKind, is_effective
-from cardmatch.engine.money.provider import Provider
+from cardmatch.engine.money.provider import Billing, Provider
 from cardmatch.engine.money.spot import Spot
 
 
 class Lot(NamedTuple):
     """An offer that meets every condition, what it costs an hour, how, how many there are, and how it is billed.
 
-    `interruptions` is what the request says of spot machines, for those that are.
+    `interruptions` is what the request says of spot machines, for those that are; less than `least_usd` cannot be paid.
     """
 
     offer: Offer
@@ -26,6 +26,7 @@ class Lot(NamedTuple):
     own: bool
     increment_seconds: int
     interruptions: Spot | None = None
+    least_usd: float = 0.0
 
 
 class Rejected(NamedTuple):
@@ -71,9 +72,10 @@ def market(
         elif offer.card is None or found.unknown:
             unknown.append(sorted_out._replace(unknown=_unknown(offer, found)))
         else:
-            increment = _increment(offer, providers.get(offer.provider))
+            provider, own_stock = providers.get(offer.provider), own.get(offer.id)
+            interruptions, bills = stops if spot else None, _increment(offer, provider)
             lots.setdefault(offer.card, []).append(
-                Lot(offer, price, spot, own.get(offer.id), offer.id in own, increment, stops if spot else None)
+                Lot(offer, price, spot, own_stock, offer.id in own, bills, interruptions, _least(provider))
             )
     return Market(
         {card: tuple(sorted(each, key=_cheapest)) for card, each in lots.items()},
@@ -81,6 +83,13 @@ def market(
         tuple(sorted(unpriced, key=_surest)),
         tuple(sorted(unknown, key=_surest)),
     )
+
+
+def _least(provider: Provider | None) -> float:
+    """The least that a prepaid balance is filled up with."""
+    if provider is None or provider.billing is not Billing.PREPAID:
+        return 0.0
+    return provider.min_top_up_usd or 0.0
 
 
 def _increment(offer: Offer, provider: Provider | None) -> int:

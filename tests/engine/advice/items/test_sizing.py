@@ -72,7 +72,8 @@ def test_a_deadline_shorter_than_one_picture_is_out_of_reach() -> None:
     """However many copies there are."""
     found = sized(demand(items=1, hours=12 / 3600), pictures(10), 1, BUSY)
     assert isinstance(found, Broken)
-    assert (found.field, found.value) == ("deadline_hours", pytest.approx(12.5 / 3600))
+    assert found.field == "deadline_hours"
+    assert found.value == pytest.approx(12.5 / 3600)
 
 
 def test_a_rate_leaves_copies_idle_for_a_fifth_of_the_time() -> None:
