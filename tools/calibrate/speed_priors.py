@@ -10,6 +10,8 @@ BASES = {
     "cache": Prior(1.0, 0.15),
     "compute": Prior(0.58, 0.05),
     "compute/one_warp": Prior(0.63, 0.1),
+    "compute/serial/ggml": Prior(0.3, 0.3),
+    "compute/serial/sixteen": Prior(1.0, 0.3),
     "hop/nvlink": Prior(9e-6, 0.1),
     "hop/pcie": Prior(6e-6, 0.1),
     "launch": Prior(4600.0, 0.05),

@@ -11,7 +11,7 @@ class Kernel(StrEnum):
     """Kernels with an efficiency of their own.
 
     `weight_only` unpacks to 16 bits before it multiplies (AWQ, GPTQ, bitsandbytes), and `widened` does so with formats
-    whose tensor cores the card lacks; `ggml` are llama.cpp's for packed types; `fp8_block` keeps a scale for every
+    whose tensor cores the card lacks; `ggml` are llama.cpp's for packed types, which multiply in INT8; `fp8_block` keeps a scale for every
     128 × 128 block.
     """
 
@@ -65,6 +65,7 @@ def peak_flops(kernel: Kernel, rates: DenseRates) -> float | None:
         Kernel.FP8_BLOCK: rates.fp8_tflops,
         Kernel.FP4: rates.fp4_tflops,
         Kernel.INT8: rates.int8_tops,
+        Kernel.GGML: rates.int8_tops,
     }.get(native(kernel, rates))
     found = found or sixteen
     return found * 1e12 if found else None

@@ -63,6 +63,8 @@ SERIAL = frozenset({EngineKind.LLAMA_CPP, EngineKind.OLLAMA, EngineKind.TRANSFOR
 _LANE_BY_LANE = frozenset({Kernel.GGML, Kernel.SIXTEEN})
 """Products of a matrix and one vector, which serial engines multiply outside the tensor cores."""
 
+_UNPACKING = frozenset({Kernel.GGML, Kernel.WEIGHT_ONLY})
+
 WARP_GROUPS = frozenset({"hbm-hopper", "hbm-blackwell"})
 """Chips whose tensor cores reach their rate only with instructions of four warps; kernels that unpack use one's."""
 
@@ -84,7 +86,7 @@ def names(engine: EngineKind, kind: str, kernel: Kernel, link: str, *, mixture: 
     def mixed(quantity: str) -> tuple[str, ...]:
         return (f"{quantity}/mixture", f"{quantity}/{engine}/mixture") if mixture else ()
 
-    one_warp = ("compute/one_warp",) if kernel is Kernel.WEIGHT_ONLY and kind in WARP_GROUPS else ()
+    one_warp = ("compute/one_warp",) if kernel in _UNPACKING and kind in WARP_GROUPS else ()
     found = {
         "bandwidth": (
             "bandwidth",
