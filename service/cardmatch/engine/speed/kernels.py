@@ -11,7 +11,7 @@ class Kernel(StrEnum):
     """Kernels with an efficiency of their own.
 
     `weight_only` unpacks to 16 bits before it multiplies (AWQ, GPTQ, bitsandbytes), and `widened` does so with formats
-    whose tensor cores the card lacks; `ggml` are llama.cpp's for packed types, which multiply in INT8; `fp8_block` keeps
+    whose tensor cores the card lacks; `ggml` are llama.cpp's for packed types and multiply in INT8; `fp8_block` keeps
     a scale for every 128 × 128 block.
     """
 
