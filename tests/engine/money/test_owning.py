@@ -172,3 +172,12 @@ def test_a_node_is_bought_whole() -> None:
     for count, codes in ((1, ["bought_whole"]), (8, [])):
         body = {"options": [option(2.69 * count, card="h100-sxm-80", count=count)], "work": job(), "purchase": {}}
         assert [notice.code.value for notice in only(ask(body)).notices] == codes
+
+
+def test_a_price_without_its_residual_value_is_not_exact() -> None:
+    """What is left after three years is the published range unless the owner states it."""
+    stated = msgspec.convert(NODE, Purchase)
+    assert owned_hour(stated, COSTS, H100)[0].basis is Basis.EXACT
+    left_open, _ = owned_hour(msgspec.structs.replace(stated, residual_share=None), COSTS, H100)
+    assert left_open.basis is Basis.EXTRAPOLATED
+    assert left_open.low_usd < left_open.expected_usd < left_open.high_usd

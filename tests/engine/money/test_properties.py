@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cardmatch.engine.money.answer import CostFigures, OptionCost
+from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import Invalid
 from tests.engine.money.asking import ask, only, option
 
@@ -75,6 +76,7 @@ def test_lines_add_up_to_the_cent(body: dict[str, Any]) -> None:
     assert sum(line.usd for line in costed.lines) == pytest.approx(total.expected_usd, abs=CENT)
     assert total.low_usd <= total.expected_usd <= total.high_usd
     assert all(line.usd >= 0 for line in costed.lines)
+    assert total.basis is not Basis.EXACT or total.low_usd == total.high_usd
 
 
 @given(QUESTION, st.floats(1, 10))

@@ -7,7 +7,7 @@ import msgspec
 from cardmatch.engine.money.answer import MOST_MONTHS
 from cardmatch.engine.money.ownership import Interval, Ownership, OwnershipCosts
 from cardmatch.engine.money.purchase import OwnedHour, Purchase
-from cardmatch.engine.terms.band import Basis
+from cardmatch.engine.terms.band import Basis, weakest
 from cardmatch.engine.terms.fault import FaultCode, refusal
 
 HOURS_PER_YEAR = 8760.0
@@ -101,7 +101,7 @@ def _known(purchase: Purchase, ownership: Ownership | None, defaults: Defaults) 
         life_years=life,
         cost_of_capital=capital,
         kilowatts=_kilowatts(purchase, ownership, gpus, defaults),
-        basis=basis,
+        basis=basis if purchase.residual_share is not None else weakest(basis, Basis.EXTRAPOLATED),
     )
 
 

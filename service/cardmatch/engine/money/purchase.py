@@ -52,4 +52,4 @@ class OwnedHour(msgspec.Struct, frozen=True, kw_only=True):
     gpus_per_machine: Annotated[int, Meta(ge=1, le=1024)]
     capex_usd: Dollars
     lead_time_weeks: Annotated[float, Meta(ge=0, le=520)]
-    basis: Annotated[Basis, Meta(description="exact: the caller's price; rule_of_thumb: from bare cards.")]
+    basis: Annotated[Basis, Meta(description="exact: the caller's price and residual; rule_of_thumb: of bare cards.")]
