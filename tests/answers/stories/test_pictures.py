@@ -182,6 +182,24 @@ def test_tenants_share_slices() -> None:
         assert list(option.requires.kubernetes_resource) == [f"nvidia.com/mig-{option.mig}"]
 
 
+def test_the_question_of_slices_is_answered_alike() -> None:
+    """/cost knows no slices that somebody cuts by himself: their rate is stated."""
+    answer = recommended(model="sd 1.5", job={"images": 1000}, constraints={"isolation": "mig"}, limit=1)
+    first = answer.options[0]
+    assert first.cost is not None
+    raw = msgspec.json.encode(first.cost_request)
+    bill = cost(bundled(), msgspec.json.decode(raw, type=CostRequest), Language.EN, DAY).options[0]
+    assert bill.total.expected_usd == pytest.approx(first.cost.total.expected_usd, rel=1e-6)
+
+
+def test_nobody_waits_for_a_year() -> None:
+    """A hundred thousand users of a video that takes an hour: as many copies as serve each within a day."""
+    answer = recommended(model="wan 2.1", load={"concurrency": 100_000}, limit=50)
+    for option in answer.options:
+        assert option.speed is not None
+        assert (option.speed.request_seconds or 0) <= 90_000
+
+
 def test_a_pipeline_of_two_networks_is_ranked_by_price_alone() -> None:
     """Nobody says how the refiner shares the steps: no speed, no bill, and a caution."""
     answer = recommended(model="sdxl refiner", job={"images": 1000}, limit=1)

@@ -14,6 +14,7 @@ from cardmatch.engine.advice.remarks import cautions, reasons
 from cardmatch.engine.advice.sizing import Sized
 from cardmatch.engine.hardware.layout import SINGLE
 from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.option import Measured
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.speed.throughput import Throughput
 from cardmatch.engine.terms.notice import NoticeCode
@@ -87,6 +88,9 @@ def _bill(
     form, demand = choice.tried.form, bench.copies.demand
     label = f"{rank}: {form.card.id} × {gpus_of(choice)}, {choice.lot.offer.provider}"[:LABEL_LENGTH]
     asked = option_of(choice, label, bench.named.reference, bench.trade.workload(choice.tried))
+    if form.mig is not None and choice.lot.offer.mig_profile is None:  # /cost knows of no slices cut by oneself
+        rate = Measured(units_per_second=throughput.expected_units_per_second, unit=demand.unit)
+        asked = msgspec.structs.replace(asked, throughput=rate)
     question = CostQuestion(options=(asked,), work=work_of(demand, bench.ledger.hours_per_month))
     bill = priced(question, throughput, bench.ledger)
     if demand.peak_rate is None and demand.items is None:  # busy all the time by its definition

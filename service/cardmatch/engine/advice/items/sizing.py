@@ -19,6 +19,9 @@ _MANY = 256
 
 _MORE = 64
 _SETTLED = 3
+_PATIENCE, _LONGEST = 86_400.0, 1e8
+"""Seconds: a day, and three years for a single picture, beyond which there is nothing to recommend."""
+
 _HOUR = 3600.0
 
 
@@ -46,9 +49,10 @@ def sized(demand: Demand, batches: Batches, largest: int, busy_share: float) -> 
     """The fewest copies that carry *demand* in batches of at most *largest*, or the latency that one alone takes."""
     limit = demand.latency_seconds
     turns = 2 if demand.peak_rate is not None and largest > 1 else 1  # a text waits for the batch before its own
-    best = _within(batches, largest, None if limit is None else limit / turns)
+    best = _within(batches, largest, (_LONGEST if limit is None else limit) / turns)
     if best is None:
-        return Broken(LATENCY, turns * batches(1).seconds)
+        field = LATENCY if demand.items is None else DEADLINE
+        return Broken(field, batches(1).seconds * (turns if field is LATENCY else 1 / _HOUR))
     if demand.concurrency is not None:
         return _closed(demand, demand.concurrency, best, batches)
     if demand.peak_rate is not None:
@@ -75,12 +79,12 @@ def unpaced(demand: Demand, at_once: int) -> Sized:
     return Sized(demand.tenants, float(at_once), None, None, at_once)
 
 
-def _within(batches: Batches, largest: int, limit: float | None) -> Batch | None:
+def _within(batches: Batches, largest: int, limit: float) -> Batch | None:
     """The largest batch that is done within *limit* seconds."""
     size = largest
     while True:
         found = batches(size)
-        if limit is None or found.seconds <= limit:
+        if found.seconds <= limit:
             return found
         if size == 1:
             return None
@@ -103,10 +107,12 @@ def _served(batch: Batch, seconds: float) -> Served:
 
 
 def _closed(demand: Demand, users: int, best: Batch, batches: Batches) -> Sized | Broken:
-    """*users* who each wait for theirs and then ask again: a copy goes round among as many as the latency allows."""
-    rounds = users
-    if demand.latency_seconds is not None:
-        rounds = max(1, int(demand.latency_seconds / best.seconds))
+    """*users* who each wait for theirs and then ask again: a copy goes round among as many as the latency allows.
+
+    Without one nobody is made to wait for more than a day, if not for a single picture.
+    """
+    patience = _PATIENCE if demand.latency_seconds is None else demand.latency_seconds
+    rounds = max(1, int(patience / best.seconds))
     copies = max(1, math.ceil(users / (best.size * rounds)))
     each = math.ceil(users / copies)
     batch = best if each >= best.size else batches(each)
