@@ -20,6 +20,7 @@ from cardmatch.engine.money.amounts import Day
 from cardmatch.engine.money.answer import OptionCost
 from cardmatch.engine.money.band import Dollars
 from cardmatch.engine.money.offer import PriceKind
+from cardmatch.engine.money.provider import Bandwidth, Billing, IdentityCheck, PaymentMethod
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.terms.band import Band
 from cardmatch.engine.terms.notice import Assumption, Notice, Question, Scalar
@@ -43,6 +44,14 @@ class OfferUsed(msgspec.Struct, frozen=True, kw_only=True):
     server_country: str | None
     company_country: str | None
     stock: Annotated[int, Meta(ge=0, le=10**6)] | None
+    identity_check: Annotated[IdentityCheck, Meta(description="What the provider asks of a customer.")] = (
+        IdentityCheck.UNKNOWN
+    )
+    billing: Annotated[Billing | None, Meta(description="Prepaid, afterwards, or either; null: not known.")] = None
+    payment_methods: Annotated[
+        tuple[PaymentMethod, ...] | None, Meta(description="What the provider takes; null: not known.")
+    ] = None
+    bandwidth: Annotated[Bandwidth | None, Meta(description="How traffic out is charged; null: not known.")] = None
 
 
 class Requires(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,13 +73,19 @@ def _compute(card: Card) -> tuple[int, int] | None:
 def weight_formats(engine: AnyEngine, card: Card, job: ServingJob, wanted: Wanted, presets: Presets) -> tuple[str, ...]:
     """The formats to try on *card*, the published one first; what is quantised already is left as it is."""
     if wanted.allow.weights is not None:
-        return tuple([name for name in wanted.allow.weights if native(name, card, presets)])
+        own = job.checkpoint.format
+        allowed = [AS_PUBLISHED if name == own else name for name in wanted.allow.weights]
+        return tuple([name for name in dict.fromkeys(allowed) if native(name, card, presets)])
     if job.checkpoint.format not in DTYPE_BITS:
         return (AS_PUBLISHED,)
+    return (AS_PUBLISHED, *[name for name in formats_of(engine, presets) if native(name, card, presets)])
+
+
+def formats_of(engine: AnyEngine, presets: Presets) -> tuple[str, ...]:
+    """The formats that the family of *engine* may be tried with, largest first."""
     table = presets.formats
     family = table.gguf if isinstance(engine, _GGUF) else table.torch if isinstance(engine, Transformers) else None
-    names = table.server if family is None else family
-    return (AS_PUBLISHED, *[name for name in names if native(name, card, presets)])
+    return table.server if family is None else family
 
 
 def native(name: str, card: Card, presets: Presets) -> bool:

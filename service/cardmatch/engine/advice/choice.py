@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cardmatch.engine.advice.candidates import Form, machines_of
+from cardmatch.engine.advice.candidates import AS_PUBLISHED, Form, machines_of
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Lot
 from cardmatch.engine.advice.presets import Presets
@@ -188,7 +188,14 @@ def _value(
 
 
 def _loss(found: Tried, presets: Presets) -> float:
-    if found.form.weights == "as_published":
+    """Of accuracy, in percent; weights in RAM count as many more as steps take times as long, so the lightest wins."""
+    lost = loss_percent(found.form.weights, presets)
+    return lost if found.spill is None else lost + found.spill.most_times
+
+
+def loss_percent(weights: str, presets: Presets) -> float:
+    """What *weights* were measured to lose of accuracy at most."""
+    if weights == AS_PUBLISHED:
         return 0.0
-    known = presets.accuracy.get(found.form.weights)
+    known = presets.accuracy.get(weights)
     return known.high_percent if known else UNKNOWN_LOSS

@@ -20,6 +20,7 @@ from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat
 from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.provider import IdentityCheck
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.speed.throughput import Throughput
 from cardmatch.engine.terms.units import GIB
@@ -180,6 +181,10 @@ def offer_used(choice: Choice, ledger: Ledger) -> OfferUsed:
         server_country=offer.server_country,
         company_country=provider.company_country if provider else None,
         stock=lot.stock,
+        identity_check=provider.identity_check if provider else IdentityCheck.UNKNOWN,
+        billing=provider.billing if provider else None,
+        payment_methods=provider.payment_methods if provider else None,
+        bandwidth=provider.bandwidth if provider else None,
     )
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, RecommendedOption
 from cardmatch.engine.advice.bill import Ledger
-from cardmatch.engine.advice.candidates import engine_name
-from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.candidates import AS_PUBLISHED, engine_name, formats_of
+from cardmatch.engine.advice.choice import Choice, loss_percent
 from cardmatch.engine.advice.conditions import conditions, refused_card
 from cardmatch.engine.advice.counsel import Ground, counsel
 from cardmatch.engine.advice.describe import Named, described
@@ -34,6 +34,7 @@ from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.settle import settle
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
+from cardmatch.engine.models.formats import DTYPE_BITS
 from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
@@ -126,7 +127,7 @@ def _answered(
     shared, wanted = bench.shared, bench.wanted
     options = tuple(_option(bench, subject, choice, rank, found) for rank, choice in enumerate(found.options, 1))
     rows, nearest = left_out(found, _judge(bench, found))
-    freely = _freely(bench) if wanted.constraints.cards and options else None
+    freely = _freely(bench, found.options[0]) if wanted.constraints.cards and options else None
     sent = _sent(shared, found.options[0]) if options else None
     ground = Ground(options, found.options, freely, wanted, shared.demand, shared.presets, sent)
     return Recommended(
@@ -200,10 +201,22 @@ def _sent(shared: Trying, choice: Choice) -> Sent | None:
     return links(found.job, shared.engine, found.form.card, found.placement, *lengths, found.size.batch)
 
 
-def _freely(bench: _Bench) -> Choice | None:
-    """The best with the same load and conditions, but any card."""
+def as_good(wanted: Wanted, shared: Trying, best: Choice) -> tuple[str, ...] | None:
+    """The formats that the search may use and that lose no more than that of *best* does; null: the published one."""
+    presets = shared.presets
+    if wanted.allow.weights is None and shared.job.checkpoint.format not in DTYPE_BITS:
+        return None
+    formats = wanted.allow.weights or (AS_PUBLISHED, *formats_of(shared.engine, presets))
+    lost = loss_percent(best.tried.form.weights, presets)
+    return tuple([name for name in formats if loss_percent(name, presets) <= lost])
+
+
+def _freely(bench: _Bench, best: Choice) -> Choice | None:
+    """The best with the same load, conditions and accuracy, but any card."""
     constraints = msgspec.structs.replace(bench.wanted.constraints, cards=())
-    wanted = msgspec.structs.replace(bench.wanted, constraints=constraints, limit=1)
+    weights = as_good(bench.wanted, bench.shared, best)
+    allow = msgspec.structs.replace(bench.wanted.allow, weights=weights)
+    wanted = msgspec.structs.replace(bench.wanted, constraints=constraints, allow=allow, limit=1)
     least = Objective.COST_PER_HOUR if bench.shared.demand.items is None else Objective.COST_PER_UNIT
     found = search(bench.shared, bench.shelf.cards, bench.market, wanted, least)
     return found.options[0] if found.options else None

@@ -114,9 +114,19 @@ def _price(option: RecommendedOption, *, stated: bool) -> list[Notice]:
 
 
 def _watched(option: RecommendedOption, asked: Constraints, countries: Mapping[str, Country]) -> list[Notice]:
-    """Nine Eyes said of a server, where the request shows that places matter."""
+    """29: whose law reaches the data, where the request shows that places matter; Nine Eyes said of a server."""
     private = asked.identity_check or asked.server_countries or asked.exclude_server_countries
-    country = countries.get(option.offer.server_country or "")
-    if not private or country is None or not country.nine_eyes:
+    private = private or asked.company_countries or asked.exclude_company_countries
+    if not private:
         return []
-    return [notice(NoticeCode.SERVER_IN_NINE_EYES, Severity.CAUTION, country=country.code)]
+    found, offer = [], option.offer
+    country = countries.get(offer.server_country or "")
+    if country is not None and country.nine_eyes:
+        found.append(notice(NoticeCode.SERVER_IN_NINE_EYES, Severity.CAUTION, country=country.code))
+    if offer.server_country is not None and offer.company_country is not None:
+        laws = {"country": offer.server_country, "company_country": offer.company_country}
+        found.append(notice(NoticeCode.WHO_CAN_COMPEL, Severity.INFO, **laws))
+    elif offer.company_country is None or offer.server_country is None:
+        missing = "company_country" if offer.company_country is None else "server_country"
+        found.append(notice(NoticeCode.PLACE_NOT_PUBLISHED, Severity.CAUTION, field=missing))
+    return found

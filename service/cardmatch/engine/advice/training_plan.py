@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification
 from cardmatch.engine.advice.describe import Named
 from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.recipes import Precision
 from cardmatch.engine.memory.training.workload import Method
+from cardmatch.engine.money.option import Measured, Predicted
+from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.work import Job
 
 _FLAGS: dict[Precision | None, tuple[str, ...]] = {
@@ -16,6 +20,11 @@ _FLAGS: dict[Precision | None, tuple[str, ...]] = {
     Precision.FP32: (),
 }
 _HALF_AN_HOUR = (10, 15, 5)
+_SEND = (
+    "jq --argjson rate $TOKENS_PER_SECOND '.options[0].throughput.units_per_second = $rate' report.json "
+    "| curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @-"
+)
+"""`report.json` is the plan's `report`; the Trainer prints its tokens per second at the end."""
 
 
 def command(named: Named, job: TrainingJob, gpus: int, nodes: int = 1) -> str:
@@ -42,8 +51,8 @@ def plan(option: RecommendedOption) -> Verification:
     speed, cost, budget = option.speed, option.cost, option.budget_bytes
     steps = (
         Step(minutes=install, command="pip install trl peft bitsandbytes accelerate"),
-        Step(minutes=drive, command=f"{option.command} --max_steps 50"),
-        Step(minutes=send, command="curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @report.json"),
+        Step(minutes=drive, command=f"{option.command} --max_steps 50 --include_num_input_tokens_seen"),
+        Step(minutes=send, command=_SEND),
     )
     metrics = (
         _metric("train_tokens_per_second", "tokens_per_second", _rates(speed)),
@@ -59,7 +68,18 @@ def plan(option: RecommendedOption) -> Verification:
             (cost.total.low_usd, cost.total.expected_usd, cost.total.high_usd) if cost else None,
         ),
     )
-    return Verification(option=option.id, steps=steps, metrics=metrics, report=option.cost_request)
+    return Verification(option=option.id, steps=steps, metrics=metrics, report=_report(option))
+
+
+def _report(option: RecommendedOption) -> CostQuestion | None:
+    """The question of the option with the rate that was measured in place of the prediction, which stays beside it."""
+    question, speed = option.cost_request, option.speed
+    if question is None or speed is None:
+        return None
+    asked = question.options[0]
+    predicted = asked.throughput if isinstance(asked.throughput, Predicted) else None
+    measured = Measured(units_per_second=speed.expected_units_per_second, prediction=predicted)
+    return msgspec.structs.replace(question, options=(msgspec.structs.replace(asked, throughput=measured),))
 
 
 def _rates(speed: SpeedBand | None) -> tuple[float, float, float] | None:

@@ -9,6 +9,7 @@ import msgspec
 from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of
 from cardmatch.engine.advice.candidates import engine_name
 from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.money.option import Predicted, Reported
 from cardmatch.engine.money.question import CostQuestion
@@ -25,6 +26,10 @@ _INSTALL = {
     "transformers": 'pip install "transformers[serving]" accelerate',
 }
 _WATCH = "nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1"
+_POST = "curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @-"
+SEND_REPORT = f"jq --rawfile text bench.json '.options[0].throughput.text = $text' report.json | {_POST}"
+"""`report.json` is the plan's `report`, `bench.json` what the load generator wrote."""
+
 PASTE_THE_REPORT = "paste the tool's output here"
 
 
@@ -42,7 +47,7 @@ def verification(option: RecommendedOption, engine: AnyEngine, demand: Demand, m
         Step(minutes=5, command=option.command),
         Step(minutes=1, command=_WATCH),
         Step(minutes=10, command=drive),
-        Step(minutes=4, command="curl -s $CARDMATCH/cost -H 'Content-Type: application/json' -d @report.json"),
+        Step(minutes=4, command=SEND_REPORT),
     )
     return Verification(option=option.id, steps=steps, metrics=_metrics(option, demand), report=_report(option, tool))
 
@@ -52,26 +57,35 @@ def _drive(name: str, demand: Demand, model: str, batch: int, option: Recommende
     if name in {"llama_cpp", "ollama", "lm_studio"}:
         file = next((part for part in option.command.split() if part.endswith(".gguf")), f"{model}.gguf")
         lengths = f"-p {demand.prompt_tokens} -n {demand.output_tokens}"
-        return Tool.LLAMA_BENCH, f"llama-bench -m {file} {lengths} -ngl 999 -fa 1 -o json"
+        layers = _after(option.command, "-ngl") or "999"
+        return Tool.LLAMA_BENCH, f"llama-bench -m {file} {lengths} -ngl {layers} -fa 1 -o json > bench.json"
+    served = _after(option.command, "serve") or _after(option.command, "--model-path") or model
     prompts = max(_PROMPTS_PER_SLOT * batch, _PROMPTS_PER_SLOT)
     if name == "sglang":
         return Tool.SGLANG_BENCH, (
-            f"python -m sglang.bench_serving --backend sglang --model {model} --dataset-name random "
+            f"python -m sglang.bench_serving --backend sglang --model {served} --dataset-name random "
             f"--random-input-len {demand.prompt_tokens} --random-output-len {demand.output_tokens} "
-            f"--num-prompts {prompts} --max-concurrency {batch}"
+            f"--num-prompts {prompts} --max-concurrency {batch} --output-file bench.json"
         )
     return Tool.VLLM_BENCH, (
-        f"vllm bench serve --model {model} --dataset-name random --random-input-len {demand.prompt_tokens} "
+        f"vllm bench serve --model {served} --dataset-name random --random-input-len {demand.prompt_tokens} "
         f"--random-output-len {demand.output_tokens} --ignore-eos --num-prompts {prompts} "
-        f"--max-concurrency {batch} --save-result --percentile-metrics ttft,tpot,e2el --metric-percentiles 95"
+        f"--max-concurrency {batch} --save-result --result-filename bench.json "
+        "--percentile-metrics ttft,tpot,e2el --metric-percentiles 95"
     )
+
+
+def _after(command: str, word: str) -> str | None:
+    """The word of *command* that follows *word*."""
+    words = command.split()
+    return words[words.index(word) + 1] if word in words[:-1] else None
 
 
 def _metrics(option: RecommendedOption, demand: Demand) -> tuple[Metric, ...]:
     """Tokens per second, latency, memory to spare, cost of the finished work: row 26."""
     speed, memory = option.speed, memory_of(option)
     scale = demand.output_tokens
-    seconds = speed.request_seconds if speed else None
+    seconds = _slow_request(speed, demand) if speed else None
     budget, cost = option.budget_bytes, option.cost
     return (
         Metric(
@@ -103,6 +117,16 @@ def _metrics(option: RecommendedOption, demand: Demand) -> tuple[Metric, ...]:
             high=cost.total.high_usd if cost else None,
         ),
     )
+
+
+def _slow_request(speed: SpeedBand, demand: Demand) -> float | None:
+    """What nineteen in twenty stay below: as queued for, else a first token twice as late, as the speed room has it."""
+    if speed.request_p95_seconds is not None or speed.ttft_seconds is None or speed.tpot_seconds is None:
+        return speed.request_p95_seconds
+    return _LATE * speed.ttft_seconds + max(demand.output_tokens - 1, 0) * speed.tpot_seconds
+
+
+_LATE = 2
 
 
 def _ratio(seconds: float | None, rate: float, other: float) -> float | None:

@@ -93,6 +93,8 @@ class NoticeCode(StrEnum):
     CARD_LARGER_THAN_NEEDED = "card_larger_than_needed"  # card, cheaper_card, saved_usd_per_month, saved_percent
     # Which card. In brackets: params.
     SPOT_MAY_STOP = "spot_may_stop"  # no param
+    WHO_CAN_COMPEL = "who_can_compel"  # country of the server, company_country
+    PLACE_NOT_PUBLISHED = "place_not_published"  # field: server_country or company_country
     NETWORK_ASSUMED = "network_assumed"  # machines, network_gb_s
     CARD_DEARER_FOR_JOB = "card_dearer_for_job"  # card, cheaper_card, saved_usd, saved_percent
     QUANTISED_CHECKPOINT_NEEDED = "quantised_checkpoint_needed"  # format
