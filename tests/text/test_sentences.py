@@ -42,6 +42,7 @@ COUNTS = {
     "images", "images_per_hour", "items_per_hour", "machines",
 }  # fmt: skip
 NAMES = {
+    "company_country",
     "allowed", "architecture", "argument", "arguments", "as_of", "attention", "card", "cheaper_card",
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "component", "components", "country", "currency",
     "does_not_fit", "each", "field", "fields", "first", "fits", "fused_experts", "fused_loss",

@@ -23,7 +23,7 @@ import msgspec
 from tools import document_bench
 from tools.bench import startup
 from tools.bench.mix import Mix, mixes
-from tools.bench.questions import COST, ESTIMATE, PICTURES, RECOMMEND, SWEEP, TEXTS, TRAINING, Question
+from tools.bench.questions import COST, ESTIMATE, PICTURES, RECOMMENDATIONS, SWEEP, TEXTS, TRAINING, Question
 from tools.bench.server import Server, drive, serving
 
 WINDOWS = 16
@@ -129,7 +129,7 @@ def main() -> int:
         *calls(TRAINING),
         *calls(COST),
         *calls(SWEEP),
-        *calls(RECOMMEND),
+        *[row for question in RECOMMENDATIONS for row in calls(question)],
         *calls(PICTURES),
         *calls(TEXTS),
         *(Row(*row) for row in startup.rows()),

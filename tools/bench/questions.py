@@ -119,13 +119,12 @@ def _cost(points: int = 0) -> Question:
     )
 
 
-def _recommend() -> Question:
-    """Ten thousand requests a day of 8B, over the whole catalogue."""
-    load = {"prompt_tokens": 1000, "output_tokens": 300, "requests_per_day": 10_000}
-    body = json.dumps({"model": "llama 3.1 8b", "load": load, "priced_on": TODAY.isoformat()}).encode()
+def _recommend(name: str, asked_for: str = "llama 3.1 8b", **asked: Any) -> Question:
+    """A model served, over the whole catalogue."""
+    body = json.dumps({"model": asked_for, "priced_on": TODAY.isoformat(), **asked}).encode()
     request, world = msgspec.json.decode(body, type=RecommendRequest), bundled()
     model = resolve_model(world, request.model)
-    subject = Subject(model.architecture, model.checkpoint, model.spread, Named("llama 3.1 8b", model.id or ""))
+    subject = Subject(model.architecture, model.checkpoint, model.spread, Named(asked_for, model.id or ""))
     wanted, sold, calibration = named(world, request), shelf(world), world.calibration.serving
 
     def engine() -> object:
@@ -134,7 +133,7 @@ def _recommend() -> Question:
         return recommend(subject, workload, wanted, sold, calibration, presets(), priced_on=TODAY, paces=paces)
 
     return Question(
-        name="recommend over the catalogue",
+        name=name,
         path="/recommend",
         body=body,
         engine=engine,
@@ -163,9 +162,18 @@ ESTIMATE = _estimate()
 TRAINING = _training()
 COST = _cost()
 SWEEP = _cost(points=50)
-RECOMMEND = _recommend()
 PICTURES = _items(
     "pictures",
     {"model": "sdxl", "workload": {"kind": "diffusion"}, "job": {"images": 50_000, "deadline_hours": 10}},
 )
 TEXTS = _items("texts", {"model": "bge-m3", "workload": {"kind": "encode"}, "load": {"items_per_second": 200}})
+LENGTHS = {"prompt_tokens": 1000, "output_tokens": 300}
+RECOMMENDATIONS = (
+    _recommend("recommend over the catalogue", load={**LENGTHS, "requests_per_day": 10_000}),
+    _recommend("recommend, 500 requests at once", load={**LENGTHS, "concurrency": 500}),
+    _recommend("recommend, a p95 target", load={**LENGTHS, "requests_per_second": 5, "p95_latency_seconds": 10}),
+    _recommend("recommend, a job", load=LENGTHS, job={"items": 1_000_000}),
+    _recommend(
+        "recommend, 70B", "llama 3.1 70b", load={"prompt_tokens": 7500, "output_tokens": 500, "concurrency": 32}
+    ),
+)

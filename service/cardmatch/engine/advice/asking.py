@@ -10,6 +10,7 @@ import msgspec
 from cardmatch.engine.advice.answer import Setting
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.advice.search import Fate
+from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.inference import Inference
 
 
@@ -54,6 +55,9 @@ class Room(NamedTuple):
 
 Rooms = Callable[[Asking, str, Fate], Room]
 
+Engines = Callable[[str], tuple[AnyEngine, ...]]
+"""Other engines, at their defaults, that run on a card."""
+
 Openings = Callable[[Asking, str], Iterator[dict[str, Any]]]
 """Fields of the constraints that would let an offer of a card in, nearest first."""
 
@@ -75,6 +79,7 @@ class Ways(NamedTuple):
     fate: FateUnder
     targets: Targets
     openings: Openings
+    engines: Engines
     spilled: Spilling
     room: Rooms
     lengths: tuple[int, int] = (1, 1)

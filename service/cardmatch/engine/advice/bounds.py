@@ -34,9 +34,14 @@ _HOUR = 3600.0
 BY_THE_HOUR = frozenset({Objective.COST_PER_HOUR, Objective.COST_PER_MONTH})
 
 
-def rent(form: Form, copies: int) -> float:
-    """Dollars an hour of the cheapest machines that hold *copies*."""
-    return min(lot.usd_per_hour * machines_of(form, lot.offer.gpu_count, copies) for lot in form.lots)
+def rent(shared: Trying, form: Form, copies: int) -> float:
+    """Dollars an hour of the cheapest machines that hold *copies*; forms on the same offers are reckoned once."""
+    key = (id(form.lots), form.gpus, form.nodes, form.copies_per_gpu, copies)
+    found = shared.rents.get(key)
+    if found is None:
+        found = min([lot.usd_per_hour * machines_of(form, lot.offer.gpu_count, copies) for lot in form.lots])
+        shared.rents[key] = found
+    return found
 
 
 def fewest_copies(shared: Trying, form: Form) -> int:
@@ -59,7 +64,7 @@ def most_at_once(shared: Trying, form: Form) -> int:
 def price_bound(shared: Trying, form: Form, objective: Objective) -> float:
     """The least value of *objective* that needs no speed to be known."""
     if objective in BY_THE_HOUR:
-        return rent(form, fewest_copies(shared, form))
+        return rent(shared, form, fewest_copies(shared, form))
     return -math.inf if objective is Objective.THROUGHPUT else 0.0
 
 
@@ -86,7 +91,7 @@ def speed_bound(shared: Trying, form: Form, objective: Objective, cache: KvForma
     copies = _copies(shared, best, most)
     if objective is Objective.COST_PER_UNIT and demand.peak_rate is None:
         return _per_unit(form, demand, best)
-    return rent(form, copies)
+    return rent(shared, form, copies)
 
 
 def _copies(shared: Trying, best: Served, most: int) -> int:

@@ -19,8 +19,6 @@ from cardmatch.engine.advice.choice import Broken
 from cardmatch.engine.advice.question import Load
 from cardmatch.engine.advice.search import Fate, nearness
 from cardmatch.engine.advice.trying import Outcome
-from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
-from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.terms.notice import Scalar
 
@@ -76,7 +74,7 @@ def _steps(ways: Ways, asking: Asking, card: str, fate: Fate) -> Iterator[Step]:
         for fields in ways.openings(asking, card):
             yield _constrained(asking, **fields)
     elif fate.refused == "engine":
-        yield from _other_engine(asking)
+        yield from _other_engine(ways, asking, card)
     elif fate.refused is not None:
         yield from _condition(asking, card, fate.refused)
     elif fate.broken is not None:
@@ -159,9 +157,9 @@ def _targets_at(ways: Ways, asking: Asking, missed: dict[str, float]) -> Iterato
     yield Step((Setting(pointer="/load", value=stated),), changed)
 
 
-def _other_engine(asking: Asking) -> Iterator[Step]:
+def _other_engine(ways: Ways, asking: Asking, card: str) -> Iterator[Step]:
     """Another engine at its defaults, which may run where this one does not."""
-    for engine in (LlamaCpp(), Vllm()):
+    for engine in ways.engines(card):
         if asking.workload is None:
             return
         work = msgspec.structs.replace(asking.workload, engine=engine)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cardmatch.engine.advice.asking import Asking, Room, Ways
-from cardmatch.engine.advice.candidates import COUNTS, weight_formats
+from cardmatch.engine.advice.candidates import COUNTS, engine_name, runs_on, weight_formats
 from cardmatch.engine.advice.conditions import conditions
 from cardmatch.engine.advice.load import Demand, demanded
 from cardmatch.engine.advice.market import Market, market
@@ -22,6 +22,9 @@ from cardmatch.engine.advice.sizing import SLOWEST, request_seconds
 from cardmatch.engine.advice.spilling import slowed
 from cardmatch.engine.advice.trying import Tried, Trying, curve_of, spill_of, waits_of
 from cardmatch.engine.hardware.card import Card
+from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
+from cardmatch.engine.memory.engines.registry import AnyEngine
+from cardmatch.engine.memory.engines.vllm.options import Vllm
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.settle import settle
@@ -32,6 +35,7 @@ from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.provider import Provider
 from cardmatch.engine.terms.fault import Invalid
 
+_OTHERS: tuple[AnyEngine, ...] = (LlamaCpp(), Vllm())
 _SLACK = 1.001
 """Targets are told this much wider than what one request alone would meet, and then rounded."""
 
@@ -85,7 +89,16 @@ class Again(NamedTuple):
         """How ways back are looked for."""
         demand = self.quest.shared.demand
         lengths = demand.prompt_tokens, demand.output_tokens
-        return Ways(self.fate, self.targets, self.openings, self.spilled, self.room, lengths, not limited(self.quest))
+        return Ways(
+            self.fate,
+            self.targets,
+            self.openings,
+            self.engines,
+            self.spilled,
+            self.room,
+            lengths,
+            not limited(self.quest),
+        )
 
     def fate(self, asking: Asking, card: str) -> Fate:
         """What becomes of *card* under *asking*; nothing, where that would be refused."""
@@ -102,6 +115,11 @@ class Again(NamedTuple):
         shared, found = self._shared(asking), fate.tried
         served = None if found is None else alone(shared, found)
         return {} if served is None else missed(shared.demand, served)
+
+    def engines(self, card: str) -> tuple[AnyEngine, ...]:
+        """Those of the best known two that run on *card*."""
+        known, support = self.sold.cards[card], self.quest.shared.presets.engines
+        return tuple([each for each in _OTHERS if runs_on(support[engine_name(each)], known)])
 
     def spilled(self, asking: Asking, fate: Fate) -> dict[str, float] | None:
         """The targets that are missed where the rest of the weights lies in RAM; null where that does not help."""

@@ -130,7 +130,7 @@ def _that_hold(
         if (missing := _beyond_memory(shared, form)) > 0:
             remember(fates, form, _too_large(shared, form, missing))
         else:
-            usd = form.lots[0].usd_per_hour * form.nodes if cheaply else rent(form, fewest_copies(shared, form))
+            usd = form.lots[0].usd_per_hour * form.nodes if cheaply else rent(shared, form, fewest_copies(shared, form))
             found.append((usd, form.key, form))
     found.sort(key=lambda each: each[:2])
     return found

@@ -69,6 +69,7 @@ class Trying(msgspec.Struct, kw_only=True):
     jobs: dict[tuple[str, str], ServingJob] = {}
     layers: dict[str, int] = {}
     caches: dict[str, int] = {}
+    rents: dict[tuple[int, ...], float] = {}
 
     @property
     def request_cache_bytes(self) -> int:
