@@ -195,3 +195,18 @@ def test_every_answer_stays_within_its_own_bounds(body: dict[str, Any]) -> None:
     except Invalid:
         return
     msgspec.json.decode(msgspec.json.encode(figures), type=CostFigures)
+
+
+@given(QUESTION)
+@settings(max_examples=100, deadline=None)
+def test_what_hourly_billing_would_add_is_what_it_adds(body: dict[str, Any]) -> None:
+    """The upper end of the range of an unknown increment is the bill by the hour."""
+    single = body["options"][0]
+    charges = {name: value for name, value in single["charges"].items() if name != "billing_increment_seconds"}
+    unknown = _costed(body | {"options": [single | {"charges": charges}]})
+    hourly = _costed(body | {"options": [single | {"charges": charges | {"billing_increment_seconds": 3600}}]})
+    others = unknown.total.high_usd - hourly.total.expected_usd
+    if not body["data"].get("stored_gb") or "storage_usd_per_gb_month" in charges:
+        assert others == pytest.approx(0, abs=1e-3 * max(1.0, hourly.total.expected_usd))
+    else:
+        assert others >= -1e-3 * max(1.0, hourly.total.expected_usd)

@@ -92,6 +92,15 @@ def bill(plan: Plan) -> Bill:
     return Bill(amounts, invoice + stranded + waiting, rent_usd * (1 + plan.tax_share), hours)
 
 
+def more_if_billed_by(plan: Plan, paid: Bill, increment_hours: float) -> float:
+    """Dollars that *increment_hours* instead of the plan's own add to its bill *paid*."""
+    if plan.service or plan.committed_hours or plan.min_top_up_usd:
+        return bill(msgspec.structs.replace(plan, increment_hours=increment_hours)).total_usd - paid.total_usd
+    starts = paid.hours.starts
+    longer = billed_hours(paid.hours.wall / starts, increment_hours, plan.minimum_hours) * starts - paid.hours.billed
+    return longer * plan.instances * (plan.usd_per_hour + plan.public_ip_usd_per_hour) * (1 + plan.tax_share)
+
+
 def _job_hours(plan: Plan) -> Hours:
     work = plan.units / plan.units_per_second / _SECONDS
     interrupted = work * overhead_share(plan.spot, plan.instances) if plan.spot else 0.0

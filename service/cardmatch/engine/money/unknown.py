@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.money.bill import Bill, bill
+from cardmatch.engine.money.bill import Bill, bill, more_if_billed_by
 from cardmatch.engine.money.charges import EGRESS_WHERE_UNKNOWN, STORAGE_WHERE_UNKNOWN
 from cardmatch.engine.money.setting import Setting
 from cardmatch.engine.terms.notice import QuestionCode
@@ -29,7 +29,7 @@ def _increment_usd(setting: Setting, paid: Bill) -> float:
     """What billing by the hour would add, where nobody says how the provider rounds."""
     if setting.terms.increment_known:
         return 0.0
-    return bill(msgspec.structs.replace(setting.plan, increment_hours=1.0)).total_usd - paid.total_usd
+    return more_if_billed_by(setting.plan, paid, 1.0)
 
 
 def _egress_usd(setting: Setting) -> float:
