@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--card", action="append", metavar="CARD", help="only this card; may be repeated")
     parser.add_argument("--max-usd-per-hour", type=shorthand.quantity, metavar="USD")
     parser.add_argument("--server-country", action="append", metavar="CODE", help="code or group, such as eu")
+    parser.add_argument("--nodes", type=shorthand.count, metavar="N", help="most machines that one copy may span")
+    parser.add_argument("--spot", action="store_true", help="let interruptible machines rank")
     parser.add_argument("--weights", metavar="FORMAT", help="number format of the weights")
     parser.add_argument("--objective", choices=list(Objective), type=Objective)
     parser.add_argument("--profile", choices=[each.value for each in Profile], help="who asks; fills in the rest")
@@ -86,9 +89,10 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
     job = items.job_of(arguments) | given(preset=arguments.job)
     if job:
         body["job"] = body.get("job", {}) | job
-    if arguments.offload:
-        body["allow"] = body.get("allow", {}) | {"offload": True}
-    return body | _given(arguments, "model", "objective", "profile", "scenario", "limit", "priced_on")
+    for field in ("offload", "spot"):
+        if getattr(arguments, field):
+            body["allow"] = body.get("allow", {}) | {field: True}
+    return body | _given(arguments, "model", "nodes", "objective", "profile", "scenario", "limit", "priced_on")
 
 
 def _usual(model: Any) -> dict[str, Any]:
@@ -119,4 +123,5 @@ def _in_words(answer: Recommendation, _: RecommendRequest, language: Language) -
     notices += [each.message for each in (*answer.notices, *answer.advice)]
     if answer.nearest is not None:
         notices.append(answer.nearest.reason.message)
+        notices += [f"{each.pointer} = {json.dumps(each.value)}" for each in answer.nearest.changes]
     return page(answer.summary, _COLUMNS, rows, "usd", notices, language)

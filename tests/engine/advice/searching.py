@@ -25,11 +25,15 @@ def real_paces() -> Paces:
 
 
 def everything(
-    wanted: Wanted, paces: Paces, kept: frozenset[str] | None = None, workload: Inference | None = None
+    wanted: Wanted,
+    paces: Paces,
+    kept: frozenset[str] | None = None,
+    workload: Inference | None = None,
+    named: str = "llama 3.1 8b",
 ) -> tuple[Found, list[Choice]]:
     """What the search shows of *wanted* on the cards *kept*, and everything that there is without bounds."""
     world = bundled()
-    model = resolve_model(world, "llama 3.1 8b")
+    model = resolve_model(world, named)
     asked = demanded(workload or Inference(), wanted, presets(), model.architecture.maximum_context_tokens)
     job, _ = settle(asked.workload, model.architecture, model.checkpoint, model.spread)
     shared = Trying(

@@ -41,9 +41,9 @@ def shown(choices: list[Choice], limit: int) -> tuple[Choice, ...]:
     return skyline.options()
 
 
-def check(wanted: Wanted, kept: set[str], workload: Inference | None = None) -> None:
+def check(wanted: Wanted, kept: set[str], workload: Inference | None = None, model: str = "llama 3.1 8b") -> None:
     """The same options, in the same order, with the same figures."""
-    found, whole = everything(wanted, real_paces(), frozenset(kept), workload)
+    found, whole = everything(wanted, real_paces(), frozenset(kept), workload, model)
     expected = [(choice.key, choice.usd_per_hour) for choice in shown(whole, wanted.limit)]
     assert [(choice.key, choice.usd_per_hour) for choice in found.options] == expected
     if whole:
@@ -58,6 +58,17 @@ def test_a_load_is_searched_as_if_everything_were_tried(
     """Requests at once and at a rate, with and without targets, whatever counts as best."""
     given_load = Load(**LENGTHS, **load)  # type: ignore[arg-type]
     check(Wanted(load=given_load, objective=objective, limit=limit), kept)
+
+
+@SLOW
+@given(load=LOADS, objective=OBJECTIVES, kept=CARDS, layers=st.booleans())
+def test_mixtures_and_layers_in_a_row_are_searched_as_if_everything_were_tried(
+    load: dict[str, float], objective: Objective, kept: set[str], *, layers: bool
+) -> None:
+    """Experts, of which steps read more with every request; an engine that lays layers one after the other."""
+    given_load = Load(**LENGTHS, **load)  # type: ignore[arg-type]
+    workload = Inference(engine=LlamaCpp()) if layers else Inference()
+    check(Wanted(load=given_load, objective=objective), kept, workload, "qwen3 30b a3b")
 
 
 @SLOW

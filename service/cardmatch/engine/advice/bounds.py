@@ -23,7 +23,8 @@ from cardmatch.engine.advice.sizing import (
     request_seconds,
     without_targets,
 )
-from cardmatch.engine.advice.trying import Trying, curve_of, placement_of
+from cardmatch.engine.advice.trying import Trying, curve_of, placement_of, waits_of
+from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.models.kv_formats import KvFormat
 
 _LEAST_CACHE_SHARE = 0.25
@@ -79,7 +80,7 @@ def speed_bound(shared: Trying, form: Form, objective: Objective, cache: KvForma
         return price_bound(shared, form, objective) if objective in BY_THE_HOUR else -math.inf
     demand, at_once = shared.demand, most_at_once(shared, form)
     if objective is Objective.LATENCY:
-        return request_seconds(curve(1), demand.output_tokens)
+        return _least_seconds(shared, job, form, curve)
     limits = without_targets(demand) if shared.queued else demand
     at_once = at_once if demand.concurrency is None else min(at_once, demand.concurrency)
     most = most_within(curve, limits, at_once)
@@ -92,6 +93,15 @@ def speed_bound(shared: Trying, form: Form, objective: Objective, cache: KvForma
     if objective is Objective.COST_PER_UNIT and demand.peak_rate is None:
         return _per_unit(form, demand, best)
     return rent(shared, form, copies)
+
+
+def _least_seconds(shared: Trying, job: ServingJob, form: Form, curve: Curve) -> float:
+    """A request by itself; where requests queue, as the queue has it where hardly any come."""
+    alone: Served | None = curve(1)
+    if shared.queued:
+        waits = waits_of(shared, job, form, placement_of(shared.engine, form))
+        alone = waits(SLOWEST, 1) if waits else None
+    return 0.0 if alone is None else request_seconds(alone, shared.demand.output_tokens)
 
 
 def _copies(shared: Trying, best: Served, most: int) -> int:

@@ -131,7 +131,8 @@ def _later(asking: Asking, hours: float) -> tuple[Asking, Setting]:
 
 def _up(value: float) -> float:
     """In whole hundredths, not below *value*."""
-    return math.ceil(value * _CENTS + 1e-6) / _CENTS
+    near = round(value * _CENTS) / _CENTS
+    return near if near >= value else (math.floor(value * _CENTS) + 1) / _CENTS
 
 
 def _slower(ways: Ways, asking: Asking, fate: Fate) -> Iterator[Step]:
