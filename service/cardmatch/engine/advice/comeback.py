@@ -24,6 +24,7 @@ from cardmatch.engine.terms.notice import Scalar
 
 _MOST_OBSTACLES = 4
 _MOST_NODES = 8
+_NODES = (4, 8)
 _SHARES = (2, 4, 8)
 _CENTS = 100
 _MOST_GPUS = 4096
@@ -202,10 +203,13 @@ def _further(ways: Ways, asking: Asking, card: str, fate: Fate) -> Iterator[Step
     """More machines, shorter requests, less on the card."""
     wanted, load = asking.wanted, asking.wanted.load
     room = ways.room(asking, card, fate)
-    for nodes in (room.nodes, room.nodes + 1) if wanted.allow.multi_gpu else ():
-        if wanted.nodes < nodes <= _MOST_NODES:
-            changed = asking._replace(wanted=msgspec.structs.replace(wanted, nodes=nodes))
-            yield Step((Setting(pointer="/nodes", value=nodes),), changed)
+    few = wanted.constraints.max_gpus is not None
+    for nodes in dict.fromkeys((room.nodes, room.nodes + 1, *_NODES)) if wanted.allow.multi_gpu else ():
+        if wanted.nodes < nodes <= _MOST_NODES and nodes >= room.nodes:
+            free = asking.constrained(max_gpus=None) if few else asking
+            changed = free._replace(wanted=msgspec.structs.replace(free.wanted, nodes=nodes))
+            lifted = constraint_settings({"max_gpus": None}) if few else ()
+            yield Step((*lifted, Setting(pointer="/nodes", value=nodes)), changed)
     prompt = load.prompt_tokens if load is not None and room.short_of_cache else None
     for share in _SHARES if prompt else ():
         tokens = max(1, (prompt or 1) // share)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from cardmatch.engine.advice.answer import Recommended, RecommendedOption, Requires
+from cardmatch.engine.advice.asking import Ways
 from cardmatch.engine.advice.bill import Ledger, gpus_of, option_of, priced
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.conditions import conditions
@@ -16,12 +18,14 @@ from cardmatch.engine.advice.describe import LABEL_LENGTH, offer_used, option_id
 from cardmatch.engine.advice.excluded import Judge
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market, market
-from cardmatch.engine.advice.own import own_offers
+from cardmatch.engine.advice.own import OwnOffers, own_offers
 from cardmatch.engine.advice.pace import Paces, SpeedBand
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import JobOfWork, Objective, OffersMode, Wanted
+from cardmatch.engine.advice.reasked import Sold, by_card
 from cardmatch.engine.advice.recommend import Shelf, Subject, left_out, possible
 from cardmatch.engine.advice.remarks import cautions, reasons
+from cardmatch.engine.advice.training_again import RunsAgain
 from cardmatch.engine.advice.training_plan import command, plan
 from cardmatch.engine.advice.training_search import Runs, estimated, search_runs
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
@@ -29,6 +33,7 @@ from cardmatch.engine.memory.training.peak import factors
 from cardmatch.engine.memory.training.settle import settle
 from cardmatch.engine.memory.training.trials import trials
 from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.work import Job
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
@@ -82,7 +87,8 @@ def recommend_training(
     options = tuple(_option(bench, choice, rank) for rank, choice in enumerate(found.options, 1))
     best = found.options[0] if found.options else None
     hours = presets.hours_per_month
-    judge = Judge(wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on)
+    ways = _ways(runs, shelf, offers, own, priced_on, on_sale)
+    judge = Judge(wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on, ways)
     rows, nearest = left_out(found, judge)
     return Recommended(
         options=options,
@@ -97,6 +103,13 @@ def recommend_training(
         notices=(),
         considered=found.considered,
     )
+
+
+def _ways(
+    runs: Runs, shelf: Shelf, offers: Mapping[str, Offer], own: OwnOffers, priced_on: dt.date, on_sale: Market
+) -> Ways:
+    sold = Sold(shelf.cards, by_card(offers.values()), own.stock, shelf.providers, shelf.countries, priced_on, on_sale)
+    return RunsAgain(runs, sold).ways
 
 
 def train_tokens(job: JobOfWork | None, workload: Training) -> float | None:
