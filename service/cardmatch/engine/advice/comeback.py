@@ -204,7 +204,8 @@ def _further(ways: Ways, asking: Asking, card: str, fate: Fate) -> Iterator[Step
     wanted, load = asking.wanted, asking.wanted.load
     room = ways.room(asking, card, fate)
     few = wanted.constraints.max_gpus is not None
-    for nodes in dict.fromkeys((room.nodes, room.nodes + 1, *_NODES)) if wanted.allow.multi_gpu else ():
+    more = _NODES if asking.workload is None else ()  # how many a run takes is not reckoned beforehand
+    for nodes in dict.fromkeys((room.nodes, room.nodes + 1, *more)) if wanted.allow.multi_gpu else ():
         if wanted.nodes < nodes <= _MOST_NODES and nodes >= room.nodes:
             free = asking.constrained(max_gpus=None) if few else asking
             changed = free._replace(wanted=msgspec.structs.replace(free.wanted, nodes=nodes))
