@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,9 @@ from cardmatch import __version__, logs, settings
 from cardmatch.catalogue.shared.address import Address
 from cardmatch.catalogue.world import World, bundled
 from cardmatch.http.asgi import App
+from cardmatch.http.board import Board
 from cardmatch.http.door import Door
+from cardmatch.http.exposition import figures
 from cardmatch.http.meter import Meter
 from cardmatch.http.operations import OPERATIONS
 from cardmatch.http.router import Surroundings, build
@@ -56,6 +59,9 @@ def _door(world: World, redis: Address | None, chosen: Settings) -> Door:
     follower = None if redis is None else _follower(world, redis, chosen)
     limiter = _limiter(redis, chosen, meter) if redis and chosen.rate_limit_per_minute else None
     hub = _hub(follower, chosen) if chosen.hub_url else None
+    current = (lambda: world) if follower is None else follower.world
+    told = figures(meter, [Standing(current, None if follower is None else follower.tally)])
+    board = Board(Path(chosen.metrics_folder), told) if chosen.metrics and chosen.metrics_folder else None
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
@@ -66,12 +72,13 @@ def _door(world: World, redis: Address | None, chosen: Settings) -> Door:
                 await running.enter_async_context(limiter.running())
             if hub is not None:
                 running.push_async_callback(hub.aclose)
+            if board is not None:
+                await running.enter_async_context(board.running())
             yield
 
-    current = (lambda: world) if follower is None else follower.world
     around = Surroundings(
         meter=meter,
-        collectors=[Standing(current, None if follower is None else follower.tally)],
+        told=board or told,
         limiter=limiter,
         fetch=None if hub is None else hub.model,
         lifespan=[lifespan],

@@ -1,13 +1,15 @@
 """Structured logs: one JSON object a line on standard output, from our code, the server and the libraries alike.
 
-No line holds a body, a header or a key; an exception is logged with its stack but without local variables.
+No line holds a body, a header or a key; an exception is logged with its stack but without local variables. A line that
+cannot be written (a full disk, a reader that went away) is counted and given up: it is never worth an answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import structlog
@@ -22,6 +24,29 @@ _SHARED: list[Any] = [
 ]
 
 
+_sinks: list[Sink] = []
+
+
+class Sink:
+    """Where lines of structlog go, or do not: *file* as far as it takes them."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.lost = 0
+
+    def write(self, line: bytes) -> None:
+        """Write *line*, or count it as lost."""
+        try:
+            self._file.write(line)
+        except (OSError, ValueError):  # ValueError: it was closed
+            self.lost += 1
+
+    def flush(self) -> None:
+        """Hand on what is buffered; what stays in the buffer for now goes with a later line."""
+        with contextlib.suppress(OSError, ValueError):
+            self._file.flush()
+
+
 def _encode(value: Any, **_: Any) -> bytes:
     return msgspec.json.encode(value, enc_hook=str)
 
@@ -32,17 +57,21 @@ def _encode_text(value: Any, **_: Any) -> str:
 
 def configure(level: LogLevel) -> None:
     """Send structlog's lines of *level* and above to standard output; call once, before the first line."""
+    sink = Sink(sys.stdout.buffer)
     structlog.configure(
         processors=[*_SHARED, structlog.processors.JSONRenderer(_encode)],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.BytesLoggerFactory(file=sys.stdout.buffer),
+        logger_factory=structlog.BytesLoggerFactory(file=sink),  # type: ignore[arg-type] # enough
         cache_logger_on_first_use=True,
     )
+    _sinks[:] = [sink]
+    logging.raiseExceptions = False  # of a line that cannot be written the library would write one that cannot either
     logging.basicConfig(level=max(_LEVELS[level], logging.WARNING), handlers=[_handler()], force=True)
 
 
 def for_server(level: LogLevel) -> dict[str, Any]:
     """A dictConfig that gives granian's own loggers the same form."""
+    logging.raiseExceptions = False
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -50,6 +79,11 @@ def for_server(level: LogLevel) -> dict[str, Any]:
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stdout"}},
         "loggers": {"_granian": {"handlers": ["console"], "level": _LEVELS[level], "propagate": False}},
     }
+
+
+def lost() -> int:
+    """How many lines could not be written since `configure`."""
+    return sum(sink.lost for sink in _sinks)
 
 
 def json_formatter() -> logging.Formatter:

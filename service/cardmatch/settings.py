@@ -98,6 +98,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str, Meta(description="Origins whose pages may ask from a browser, with commas; `*`: all. Empty: none.")
     ] = ""
     metrics: Annotated[bool, Meta(description="Whether `/metrics` is there.")] = True
+    metrics_folder: Annotated[
+        str,
+        Meta(description="Where workers write counts for each other. Empty: in memory, where there are several."),
+    ] = ""
     traces: Annotated[
         bool, Meta(description="Whether OpenTelemetry spans are sent, as its OTEL_ variables say; needs `telemetry`.")
     ] = False

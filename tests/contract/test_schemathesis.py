@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +26,7 @@ from cardmatch.settings import Settings
 # `make soak` draws many, others at every run.
 _SOAKING = os.environ.get("SOAK_EXAMPLES")
 EXAMPLES = int(_SOAKING or 25)
+LEAST_WHEN_SOAKING = 2000
 
 Case = Any  # schemathesis.Case is generic in what no test names
 schema = schemathesis.openapi.from_asgi("/openapi.json", build(OPERATIONS, bundled, Settings()))
@@ -36,6 +38,7 @@ _settings = settings(
     suppress_health_check=list(HealthCheck),
 )
 _outcomes: Counter[tuple[str, str, int]] = Counter()
+_drawn: Counter[str] = Counter()
 
 
 def map_case(_: Any, case: Case) -> Case:
@@ -86,6 +89,7 @@ def test_requests_about_what_is_in_the_catalogue(case: Case) -> None:
     response = case.call()
     mode = case.meta.generation.mode.value if case.meta else "explicit"
     _outcomes[case.operation.label, mode, response.status_code] += 1
+    _drawn[mode] += 1
     case.validate_response(response, excluded_checks=_beyond_schemas(case, response))
 
 
@@ -96,6 +100,7 @@ def test_requests_about_what_is_in_the_catalogue(case: Case) -> None:
 def test_requests_about_anything(case: Case) -> None:
     """The same with names made up: they may be unknown, and nothing else changes."""
     response = case.call()
+    _drawn[case.meta.generation.mode.value if case.meta else "explicit"] += 1
     case.validate_response(response, excluded_checks=_beyond_schemas(case, response))
 
 
@@ -126,3 +131,5 @@ def _enough_was_answered() -> Iterator[None]:
             status: count for (name, mode, status), count in _outcomes.items() if (name, mode) == (label, "positive")
         }
         assert not seen or seen.get(200, 0) >= sum(seen.values()) / 10, (label, seen)
+    sys.stderr.write(f"\n{_drawn.total()} requests drawn: {dict(_drawn)}\n")
+    assert not _SOAKING or _drawn.total() >= LEAST_WHEN_SOAKING

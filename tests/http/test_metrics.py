@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cardmatch.catalogue.world import bundled
 from cardmatch.http.door import Door
+from cardmatch.http.exposition import figures
 from cardmatch.http.meter import BOUNDS_SECONDS, Meter
 from cardmatch.http.router import Surroundings, build
 from cardmatch.http.standing import Standing
@@ -108,7 +109,7 @@ def test_the_limit_and_the_flight_are_told() -> None:
 
 def test_the_catalogue_tells_its_version_and_age() -> None:
     """What answers, how old its newest fact is, and how things stand with Redis."""
-    app = build((ASK, SHOW), Snapshot, Settings(), Surroundings(collectors=[Standing(bundled)]))
+    app = build((ASK, SHOW), Snapshot, Settings(), Surroundings(told=figures(Meter(), [Standing(bundled)])))
     assert _values(app, "cardmatch_catalogue_version") == {(bundled().version[:16],): 1}
     assert _values(app, "cardmatch_catalogue_offers") == {(): len(bundled().offers)}
     assert 0 < _values(app, "cardmatch_catalogue_age_seconds")[()] < 10 * 365 * 86400
@@ -136,7 +137,7 @@ def test_every_metric_is_documented_with_its_labels_and_nothing_else(root: Path)
     assert told == set()  # there only once Redis holds a snapshot
     meter = Meter()
     meter.limited = Counter(admitted=1)
-    app = build((ASK, SHOW), Snapshot, Settings(), Surroundings(meter=meter, collectors=[Standing(bundled)]))
+    app = build((ASK, SHOW), Snapshot, Settings(), Surroundings(meter=meter, told=figures(meter, [Standing(bundled)])))
     post(app, {"model": 1})
     post(app, {"model": "a"})
     found: dict[str, set[str]] = {}

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import resource
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
@@ -15,6 +21,8 @@ from cardmatch import logs, settings
 from cardmatch.settings import BadSetting, Settings
 
 BAD_INPUT = 2
+OTHER_DESCRIPTORS = 64
+"""Open files of a worker beside connections: the loop, the log, Redis, a hub, pages; some 30 in all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +40,51 @@ def run(arguments: argparse.Namespace) -> int:
     except BadSetting as exc:
         print(f"cardmatch: {exc}", file=sys.stderr)
         return BAD_INPUT
-    _server(chosen).serve()
+    with _shared_counts(chosen):
+        _server(_within_descriptors(chosen)).serve()
     return 0
+
+
+def _within_descriptors(chosen: Settings) -> Settings:
+    """*chosen* with no more connections than there may be open files: a connection that waits beats one that breaks.
+
+    Workers read the environment, so it says so too.
+    """
+    limit = _open_files()
+    most = max(limit - OTHER_DESCRIPTORS, 1)
+    if chosen.backpressure <= most:
+        return chosen
+    print(f"cardmatch: {limit} open files at most, so {most} connections at a time", file=sys.stderr)
+    os.environ["CARDMATCH_BACKPRESSURE"] = str(most)
+    return msgspec.structs.replace(chosen, backpressure=most)
+
+
+def _open_files() -> int:
+    """How many files a process may have open, once it may have as many as it is allowed to allow itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):  # macOS has a limit above which it takes none
+        hard = soft
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
+@contextlib.contextmanager
+def _shared_counts(chosen: Settings) -> Iterator[None]:
+    """Give several workers a folder for what they count, in memory where the system has such a place."""
+    if chosen.workers == 1 or not chosen.metrics or chosen.metrics_folder:
+        yield
+        return
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of our own is made there
+    with contextlib.ExitStack() as stack:
+        try:
+            where = memory if os.access(memory, os.W_OK) else None
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cardmatch-", dir=where))
+        except OSError as exc:
+            print(f"cardmatch: /metrics tells of one worker at a time: {exc}", file=sys.stderr)
+        else:
+            os.environ["CARDMATCH_METRICS_FOLDER"] = folder
+        yield
 
 
 def _server(chosen: Settings) -> Server:

@@ -21,8 +21,8 @@ from cardmatch.http.structs import structs
 from cardmatch.text.language import Language
 from cardmatch.text.problem import ProblemType, title
 
-_BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 500)
-_PARAMETER_ERRORS = (400, 401, 422, 429, 500)
+_BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 500, 503)
+_PARAMETER_ERRORS = (400, 401, 422, 429, 500, 503)
 # A service may be set up to ask for a key; most are not. Said once for all: generators take what an operation says of
 # its own for a duty.
 _SECURITY: list[dict[str, list[str]]] = [{}, {"key": []}, {"bearer": []}]
@@ -33,6 +33,7 @@ _SCHEMES = {
 _HEADERS: dict[int, tuple[str, str, dict[str, Any]]] = {
     401: ("WWW-Authenticate", "How a key may be sent.", {"type": "string"}),
     429: ("Retry-After", "Seconds until the next request.", {"type": "integer", "minimum": 1, "maximum": 86400}),
+    503: ("Retry-After", "Seconds until the next try.", {"type": "integer", "minimum": 1}),
 }
 _DESCRIPTION = (
     "Does it fit, which card, what does it cost? Every request is answered from a frozen catalogue: the same request, "

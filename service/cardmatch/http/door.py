@@ -25,10 +25,15 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _ALWAYS: tuple[Header, ...] = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 
 
+# Whoever looks how things stand must be told just then when there is too much to do.
+_NEVER_TOO_MANY = frozenset({"/livez", "/readyz", "/metrics"})
+
+
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for every request, whatever it asks."""
 
     log_slower_than_seconds: float = 1.0
+    most_in_flight: int = 1024
     gate: Gate = Gate()
     cors: Cors | None = None
 
@@ -44,6 +49,7 @@ class Door:
         self._direct = direct
         self._routes = routes
         self._slow = rules.log_slower_than_seconds
+        self._most = rules.most_in_flight
         self._gate = None if rules.gate.stands_open else rules.gate
         self._cors = rules.cors
         self._meter = meter
@@ -94,6 +100,9 @@ class Door:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._cors is not None and (headers := self._cors.preflight(scope)) is not None:
             await send_whole(send, 204, b"", headers)
+            return
+        if self._meter.in_flight > self._most and scope["path"] not in _NEVER_TOO_MANY:
+            await refuse(scope, send, Refused(ProblemType.UNAVAILABLE))
             return
         if self._gate is not None:
             try:

@@ -1,11 +1,11 @@
-"""GET /metrics: the counts of this worker in the words of Prometheus. docs/metrics.md describes each."""
+"""GET /metrics: what was counted in the words of Prometheus. docs/metrics.md describes each."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any
 
 from litestar import Request, Response, route
 from litestar.handlers import HTTPRouteHandler
@@ -13,8 +13,9 @@ from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
-from cardmatch import __version__
+from cardmatch import __version__, logs
 from cardmatch.catalogue.names import models
+from cardmatch.http.board import Collector
 from cardmatch.http.meter import BOUNDS_SECONDS, Meter, Series
 from cardmatch.text import language, summary, words
 
@@ -27,26 +28,23 @@ _CACHES = {
 }
 
 
-class Collector(Protocol):
-    """Whoever has figures to tell when they are asked for."""
-
-    def collect(self) -> Iterable[Metric]:
-        """The figures as they are now."""
-        ...
-
-
-def metrics(meter: Meter, others: Iterable[Collector] = ()) -> HTTPRouteHandler:
-    """The page of *meter*, of the process, and of *others*."""
+def figures(meter: Meter, others: Iterable[Collector] = ()) -> CollectorRegistry:
+    """Those of *meter*, of the process, and of *others*."""
     registry = CollectorRegistry()
     for collector in (Counts(meter), *others):
         registry.register(collector)
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
+    return registry
+
+
+def metrics(told: Collector) -> HTTPRouteHandler:
+    """The page of what is *told*: of this worker, or of all."""
 
     @route("/metrics", http_method=["GET", "HEAD"])
     async def page(request: Request[Any, Any, Any]) -> Response[bytes]:
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
-        return Response(encode(registry), headers={"content-type": media_type, "cache-control": "no-store"})
+        return Response(encode(told), headers={"content-type": media_type, "cache-control": "no-store"})
 
     return page
 
@@ -68,6 +66,7 @@ class Counts:
         yield _counter("cardmatch_faults", "Things wrong with refused requests, by code.", "code", self._meter.faults)
         yield _counter("cardmatch_rate_limit", "Decisions of the rate limit.", "outcome", self._meter.limited)
         yield from _caches()
+        yield CounterMetricFamily("cardmatch_log_lines_lost", "Lines of log that nothing took.", value=logs.lost())
 
     def _requests(self) -> Iterator[Metric]:
         in_flight = GaugeMetricFamily("cardmatch_requests_in_flight", "Requests that are being served.")

@@ -24,6 +24,8 @@ _BATCH = 64
 _Trouble = (RedisError, OSError, TimeoutError)
 
 # Times are whole microseconds, which a double holds exactly. Keys expire when they would no longer hold anything up.
+# No request moves a time further on than a whole burst; one that lies there was written by a clock that has since gone
+# back, and must not hold its client up for as long as the clock was wrong.
 _GCRA = """
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -31,6 +33,7 @@ local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])
 local waits = {}
 for i, key in ipairs(KEYS) do
   local due = math.max(tonumber(redis.call('GET', key) or now), now)
+  due = math.min(due, now + burst * interval)
   local wait = due - (burst - 1) * interval - now
   if wait > 0 then
     waits[i] = wait

@@ -43,9 +43,11 @@ async def refuse(scope: Scope, send: Send, refused: Refused, spoken: Language | 
 
 
 def _beside(refused: Refused) -> list[Header]:
-    """The headers that HTTP asks for beside a status (RFC 9110 §11.6.1, §10.2.3)."""
+    """The headers that HTTP asks for beside a status (RFC 9110 §11.6.1, §10.2.3; for 503 it may, §15.6.4)."""
     if refused.kind is ProblemType.UNAUTHORIZED:
         return [(b"www-authenticate", b'Bearer realm="cardmatch"')]
+    if refused.kind is ProblemType.UNAVAILABLE:
+        return [(b"retry-after", b"1")]
     if refused.kind is ProblemType.TOO_MANY_REQUESTS:
         return [(b"retry-after", str(refused.params["retry_after_seconds"]).encode())]
     return []

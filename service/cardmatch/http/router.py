@@ -18,10 +18,11 @@ from litestar.types import ASGIApp
 
 from cardmatch.answers.hosted import Fetch
 from cardmatch.http.asgi import App
+from cardmatch.http.board import Collector
 from cardmatch.http.cors import Cors
 from cardmatch.http.document import document
 from cardmatch.http.door import Door, Rules
-from cardmatch.http.exposition import Collector, metrics
+from cardmatch.http.exposition import figures, metrics
 from cardmatch.http.gate import Gate, Limiter
 from cardmatch.http.get import Get
 from cardmatch.http.health import probes
@@ -42,11 +43,11 @@ Lifespan = Callable[[Litestar], AbstractAsyncContextManager[Any]]
 class Surroundings(msgspec.Struct, kw_only=True):
     """What the application puts around the operations: what is counted, told, limited, fetched, and done all along.
 
-    `fetch` gets models that the catalogue lacks.
+    `told` is what /metrics shows, by default the figures of `meter`; `fetch` gets models that the catalogue lacks.
     """
 
     meter: Meter = msgspec.field(default_factory=Meter)
-    collectors: Sequence[Collector] = ()
+    told: Collector | None = None
     limiter: Limiter | None = None
     fetch: Fetch | None = None
     lifespan: Sequence[Lifespan] = ()
@@ -61,16 +62,26 @@ def build(
     served = [(operation, _app(operation, world, settings, around)) for operation in operations]
     handlers = [*(_handler(operation, app) for operation, app in served), *probes(world), *_pages(operations)]
     router = Litestar(
-        [*handlers, *([metrics(around.meter, around.collectors)] if settings.metrics else [])],
+        [*handlers, *([metrics(around.told or figures(around.meter))] if settings.metrics else [])],
         exception_handlers={HTTPException: _on_http, Exception: _on_mistake},
         lifespan=list(around.lifespan),
         openapi_config=None,
         logging_config=None,
     )
     direct = {operation.path: app for operation, app in served if operation.method == "POST"}
-    rules = Rules(log_slower_than_seconds=settings.log_slower_than_seconds, gate=gate, cors=_cors(settings))
+    rules = Rules(
+        log_slower_than_seconds=settings.log_slower_than_seconds,
+        most_in_flight=most_in_flight(settings.backpressure),
+        gate=gate,
+        cors=_cors(settings),
+    )
     routes = {_template(operation): operation.path for operation in operations}
     return Door(router, direct, routes, rules, around.meter)
+
+
+def most_in_flight(connections: int) -> int:
+    """How many requests a worker serves at a time that holds so many *connections*; some are left to say no over."""
+    return max(connections * 9 // 10, 1)
 
 
 def _cors(settings: Settings) -> Cors | None:
