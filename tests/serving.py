@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -34,13 +34,18 @@ class Served(msgspec.Struct):
 
 
 @contextlib.contextmanager
-def serving(folder: Path, environ: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """The service with *environ* added to ours, its log in *folder*, from when it is ready to the end of the block."""
+def serving(
+    folder: Path, environ: Mapping[str, str] | None = None, under: Sequence[str] = (), log: Path | None = None
+) -> Iterator[Served]:
+    """The service with *environ* added to ours, from when it is ready to the end of the block.
+
+    Its log is in *folder*, or goes to *log*; *under* is a command that runs it.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = folder / "log"
-    command = [sys.executable, "-m", "cardmatch.cli", "serve", "--port", str(port)]
+    log = log or folder / "log"
+    command = [*under, sys.executable, "-m", "cardmatch.cli", "serve", "--port", str(port)]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "service"), **(environ or {})}
     with log.open("wb") as stdout:
         process = subprocess.Popen(command, env=env, stdout=stdout, stderr=subprocess.STDOUT)
@@ -61,8 +66,13 @@ def wait_until_ready(server: Served) -> None:
             connection.request("GET", "/readyz")
             connection.getresponse().read()
         except (OSError, http.client.HTTPException):
-            assert server.process.poll() is None, server.log.read_text()
+            assert server.process.poll() is None, logged(server)
             time.sleep(0.1)
         else:
             return
-    raise AssertionError(server.log.read_text())
+    raise AssertionError(logged(server))
+
+
+def logged(server: Served) -> str:
+    """What it wrote, as far as that can be read."""
+    return server.log.read_text() if server.log.is_file() else ""

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 import pytest
@@ -113,9 +113,8 @@ def _beyond_schemas(case: Case, response: Any) -> list[Any]:
         if operation.method == "POST":
             decode_body(msgspec.json.encode(case.body), msgspec.json.Decoder(operation.takes))
         else:
-            decode_parameters(
-                urlsplit(response.request.url).query.encode(), case.path_parameters or {}, operation.takes
-            )
+            path = {name: unquote(str(value)) for name, value in (case.path_parameters or {}).items()}
+            decode_parameters(urlsplit(response.request.url).query.encode(), path, operation.takes)
     except Refused:
         return []
     return [positive_data_acceptance]

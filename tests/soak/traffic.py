@@ -24,11 +24,14 @@ def requests() -> list[dict[str, Any]]:
 
 
 class Traffic:
-    """Clients that ask one thing after another until they are stopped. `wrong` holds what came back otherwise."""
+    """Clients that ask one thing after another until they are stopped.
+
+    `wrong` holds what came back otherwise than documented, `lost` how often each client got nothing whole.
+    """
 
     def __init__(self, server: Served, clients: int = CLIENTS) -> None:
         self.answered = 0
-        self.cut = 0
+        self.lost: Counter[int] = Counter()
         self.wrong: Counter[str] = Counter()
         self._server = server
         self._requests = requests()
@@ -59,7 +62,7 @@ class Traffic:
                 connection.close()
                 time.sleep(0.02)
                 with self._lock:
-                    self.cut += 1
+                    self.lost[seed] += 1
                 continue
             with self._lock:
                 self.answered += 1
