@@ -49,7 +49,7 @@ bench: ## Measure engine, server, memory and start-up against their marks, in on
 	@exec $(BIN)/python -m tools.bench $(ARGS)
 
 soak: ## Load, ill treatment and thousands of drawn requests (MINUTES=10 of mixed traffic)
-	@$(BOOTSTRAP) dev
+	@$(BOOTSTRAP) dev faketime
 	@SOAK_EXAMPLES=150 $(BIN)/python -m pytest -q tests/contract/test_schemathesis.py
 	@exec $(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10)
 

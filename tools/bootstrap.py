@@ -1,4 +1,4 @@
-"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis|contract …`. Standard library, Python 3.11+.
+"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis|contract|faketime …`. Standard library, Python 3.11+.
 
 What is already there is left alone: a stamp in .venv holds the digest of the requirement files that were installed.
 """
@@ -25,7 +25,7 @@ REQUIREMENTS = {"runtime": ("build", "runtime"), "dev": ("build", "dev")}
 def main(purposes: list[str]) -> None:
     """Install each of *purposes* and say how long it took, where there was something to do."""
     started = time.monotonic()
-    special = {"redis": redis, "contract": contract}
+    special = {"redis": redis, "contract": contract, "faketime": faketime}
     done = [each for each in purposes if (special[each]() if each in special else environment(each))]
     if done:
         taken = time.monotonic() - started
@@ -85,6 +85,11 @@ def contract() -> bool:
         sys.exit(f"npm could not install what {asked.relative_to(ROOT)} asks for")
     stamp.write_text(digest)
     return True
+
+
+def faketime() -> bool:
+    """The library by which `make soak` lets a server's clock jump, where apt may install it; without it it does not."""
+    return not any(Path("/usr/lib").glob("*/faketime/libfaketime.so.1")) and _apt("libfaketime")
 
 
 def _node() -> None:

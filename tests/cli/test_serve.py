@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from cardmatch.cli import serve
+from cardmatch.settings import Settings
 from tests.serving import Served, serving
 
 
@@ -82,3 +87,44 @@ def test_it_ends_cleanly_and_every_line_was_json(served: Served) -> None:
     events = [line["event"] for line in lines]
     assert "service.starting" in events
     assert any(line.get("variable") == "CARDMATCH_WORKER" for line in lines)
+
+
+@pytest.mark.parametrize(("files", "connections"), [((4096, 4096), 1024), ((256, 4096), 1024), ((100, 100), 36)])
+def test_no_more_connections_are_taken_than_files_may_be_open(
+    monkeypatch: pytest.MonkeyPatch, files: tuple[int, int], connections: int
+) -> None:
+    """The limit that the process may raise is raised; under the one that it may not, it takes fewer connections."""
+    limits = [files]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[0])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: limits.insert(0, wanted))
+    monkeypatch.setenv("CARDMATCH_BACKPRESSURE", "1024")
+    assert serve._within_descriptors(Settings()).backpressure == connections
+    assert os.environ["CARDMATCH_BACKPRESSURE"] == str(connections)
+    assert limits[0] == (files[1], files[1])
+
+
+def test_two_workers_tell_the_metrics_of_both(tmp_path: Path) -> None:
+    """Over connections that may meet either, counts never go back, and within a second all of them are there."""
+    with serving(tmp_path, {"CARDMATCH_WORKERS": "2"}) as server:
+        for _ in range(20):
+            connection = server.connect()
+            connection.request("GET", "/cards")
+            connection.getresponse().read()
+            connection.close()
+        told: list[int] = []
+        while len(told) < 3 or told[-1] < 20:
+            assert len(told) < 100
+            told.append(_served(server, "/cards"))
+            time.sleep(0.05)
+        assert told == sorted(told)
+        assert told[-1] == 20
+        assert {_served(server, "/cards") for _ in range(10)} == {20}
+
+
+def _served(server: Served, route: str) -> int:
+    connection = server.connect()
+    connection.request("GET", "/metrics")
+    page = connection.getresponse().read().decode()
+    connection.close()
+    found = re.search(rf'(?m)^cardmatch_requests_total\{{.*route="{route}".*\}} (\d+)', page)
+    return int(found[1]) if found else 0

@@ -200,3 +200,16 @@ def _run(program: str) -> list[dict[str, Any]]:
     environment = {"PYTHONPATH": f"{root / 'service'}:{root}"}
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     return [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+
+
+def test_what_is_too_much_at_a_time_is_refused_at_once() -> None:
+    """503 with Retry-After before the body is read, while probes and metrics go on; nine tenths of the connections."""
+    app = door(Settings(backpressure=10))
+    app._meter.in_flight = 8
+    assert post(app, {"model": "a"}).status == 200
+    app._meter.in_flight = 9
+    response = ask(app, "POST", "/ask", chunks=[None], headers=JSON)
+    assert (response.status, response.headers["retry-after"]) == (503, "1")
+    assert response.json()["type"] == "/docs/problems/unavailable"
+    assert [ask(app, "GET", url).status for url in ("/livez", "/readyz", "/metrics")] == [200, 200, 200]
+    assert app._meter.in_flight == 9

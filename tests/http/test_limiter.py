@@ -83,6 +83,24 @@ def test_keys_in_redis_expire(server: RedisServer) -> None:
     assert remaining <= 101
 
 
+def test_a_clock_of_redis_that_went_back_holds_nobody_up(server: RedisServer) -> None:
+    """What was written an hour ahead of now counts as a budget that is used up, not as an hour to wait."""
+
+    async def after_the_jump() -> list[float]:
+        limiter = _limiter(server, per_minute=600, burst=5)
+        async with limiter.running():
+            seconds, microseconds = server.ask("TIME")  # type: ignore[misc] # two numbers
+            ahead = (int(seconds) + 3600) * 1_000_000 + int(microseconds)  # type: ignore[has-type]
+            server.ask("SET", "{test}:limit:x", str(ahead))
+            waits = [await limiter.wait("x")]
+            await asyncio.sleep(waits[0] + 0.01)
+            return [*waits, await limiter.wait("x")]
+
+    first, second = asyncio.run(after_the_jump())
+    assert 0 < first <= 0.1
+    assert second <= 0.1
+
+
 def test_it_opens_within_50_milliseconds_when_redis_hangs_and_closes_again(server: RedisServer) -> None:
     """The first requests find out, the others do not wait at all; one line says so, and one when it is over."""
 

@@ -172,10 +172,8 @@ def _settled(server: Served) -> int:
 
 def _left(server: Served, before: int) -> int:
     """How many descriptors are open that were not, once what times out has."""
-    for _ in range(60):
-        left = sum(map(descriptors, workers(server))) - before
-        if left <= 0:
-            break
+    ends = time.monotonic() + 6
+    while (left := sum(map(descriptors, workers(server))) - before) > 0 and time.monotonic() < ends:
         time.sleep(0.1)
     return left
 
