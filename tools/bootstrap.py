@@ -1,4 +1,4 @@
-"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis|contract|faketime …`. Standard library, Python 3.11+.
+"""Make .venv and .tools from nothing: `bootstrap.py runtime|dev|redis|contract|faketime …`. Standard library only.
 
 What is already there is left alone: a stamp in .venv holds the digest of the requirement files that were installed.
 """
