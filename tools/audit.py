@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("runtime", "build")
+FILES = sorted((ROOT / "requirements").glob("*.txt"))
 # What the client says when it is not the packages that are wrong.
 _UNREACHABLE = ("ConnectionError", "Could not connect", "Max retries", "Temporary failure", "Timeout", "HTTPError")
 
 
 def main(command: list[str]) -> int:
     """0 where nothing is known or nobody could be asked, 1 where something is, 2 where the client failed otherwise."""
-    requirements = [part for name in FILES for part in ("-r", f"requirements/{name}.txt")]
+    requirements = [part for path in FILES for part in ("-r", str(path))]
     options = ["--require-hashes", "--disable-pip", "--progress-spinner", "off", "--format", "json", *requirements]
     done = subprocess.run([*command, *options], cwd=ROOT, check=False, capture_output=True, text=True)
     if not done.stdout.strip():
