@@ -87,7 +87,7 @@ def test_parameters_have_their_bounds(served: dict[str, Any]) -> None:
     }
     assert parameters["exact"]["schema"] == {"type": "boolean"}
     assert parameters["language"]["schema"] == {"$ref": "#/components/schemas/Language"}
-    assert {"200", "304", "400", "401", "404", "422", "429", "500"} == set(get["responses"])
+    assert {"200", "304", "400", "401", "404", "422", "429", "500", "503"} == set(get["responses"])
 
 
 def test_errors_are_documented_as_problems(served: dict[str, Any]) -> None:
@@ -102,6 +102,7 @@ def test_errors_are_documented_as_problems(served: dict[str, Any]) -> None:
         "422",
         "429",
         "500",
+        "503",
     }
     for response in served["components"]["responses"].values():
         assert list(response["content"]) == ["application/problem+json"]
