@@ -35,7 +35,7 @@ ENGINE, SERVED_BANDWIDTH, USUAL, LOOSE, HOST = 0.08, 0.03, 0.1, 0.3, 1.0
 each request differs most (Python or C++).
 """
 
-_SERIAL = tuple(sorted(SERIAL))
+_USES = ("served", "serial")
 
 
 def prior(name: str) -> Prior:
@@ -44,11 +44,11 @@ def prior(name: str) -> Prior:
 
 
 def _width(parts: list[str]) -> float:
-    quantity, first = parts[0], parts[1]
+    quantity, whose, last = parts[0], parts[1], parts[-1]
     if quantity == "request":
         return HOST
+    if last == "mixture":
+        return LOOSE if whose in _USES or whose in SERIAL else USUAL
     if quantity == "launch":
-        return LOOSE if first in _SERIAL or first == "mixture" else ENGINE if parts[-1] != "mixture" else USUAL
-    if parts[-1] == "mixture":
-        return USUAL if len(parts) > len(("quantity", "mixture")) and first not in _SERIAL else LOOSE
-    return SERVED_BANDWIDTH if quantity == "bandwidth" and first == "served" else USUAL
+        return LOOSE if whose in SERIAL else ENGINE
+    return SERVED_BANDWIDTH if quantity == "bandwidth" and whose == "served" else USUAL

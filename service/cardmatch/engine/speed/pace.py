@@ -84,7 +84,7 @@ def names(engine: EngineKind, kind: str, kernel: Kernel, link: str, *, mixture: 
     memory = kind.split("-", maxsplit=1)[0]
 
     def mixed(quantity: str) -> tuple[str, ...]:
-        return (f"{quantity}/mixture", f"{quantity}/{engine}/mixture") if mixture else ()
+        return (f"{quantity}/{use}/mixture", f"{quantity}/{engine}/mixture") if mixture else ()
 
     one_warp = ("compute/one_warp",) if kernel in _UNPACKING and kind in WARP_GROUPS else ()
     found = {
