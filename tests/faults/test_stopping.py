@@ -11,6 +11,8 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.serving import Served, serving
 
 BODY = json.dumps({"model": "llama 3.1 8b", "cards": ["rtx-4090"]}).encode()
@@ -44,9 +46,11 @@ def test_requests_whose_bodies_are_still_coming_are_answered(tmp_path: Path) -> 
         assert server.process.wait(timeout=20) == 0
 
 
-def test_under_load_every_request_that_was_taken_up_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_under_load_every_request_that_was_taken_up_is_answered(tmp_path: Path, workers: int) -> None:
     """Eight clients ask without pause: as many answers arrive whole as the server's log says that it gave."""
-    with serving(tmp_path, {"CARDMATCH_LOG_SLOWER_THAN_SECONDS": "0"}) as server:
+    environ = {"CARDMATCH_LOG_SLOWER_THAN_SECONDS": "0", "CARDMATCH_WORKERS": str(workers)}
+    with serving(tmp_path, environ) as server:
         outcomes: Counter[bytes] = Counter()
 
         def client() -> None:
