@@ -70,7 +70,8 @@ def runs(body: dict[str, Any], **fields: Any) -> bool:
     return bool(ask(changed)["placements"][0]["verdict"] != "does_not_fit")
 
 
-def just_runs(body: dict[str, Any], field: str, largest: int, most: int) -> None:
-    """*largest* of *field* runs and one more, up to *most*, does not; where it is 0 not even one does."""
+def just_runs(body: dict[str, Any], field: str, largest: int, most: int, step: int = 1) -> None:
+    """*largest* of *field* runs and *step* more, up to *most*, does not; where it is 0 not even one does."""
     assert largest == 0 or runs(body, **{field: largest}), (field, largest)
-    assert largest >= most or not runs(body, **{field: largest + 1}), (field, largest)
+    more = largest + step if largest else 1
+    assert more > most or not runs(body, **{field: more}), (field, largest)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cardmatch.engine.memory.training.frameworks import Framework
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
+from cardmatch.engine.models.diffusion.component import Autoencoder
 from cardmatch.engine.terms.fault import Invalid
 from tests.invariants.changed import WORLD, ask, follow_ways, just_runs, spelled_out
 
@@ -143,7 +144,12 @@ def test_images_and_video(model: str, workload: dict[str, Any], card: dict[str, 
     largest = _answered(body)["placements"][0]["largest"]
     just_runs(body, "batch", largest["batch"], 4096)
     if largest["frames"] is not None:
-        just_runs(body, "frames", largest["frames"], 4096)
+        autoencoder = next(
+            named.component
+            for named in WORLD.pipelines.rows[model].pipeline.components
+            if isinstance(named.component, Autoencoder)
+        )
+        just_runs(body, "frames", largest["frames"], 4096, autoencoder.temporal)
 
 
 @EXAMPLES

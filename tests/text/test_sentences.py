@@ -30,7 +30,8 @@ CODES: dict[str, type[StrEnum]] = {
     "explain": Rule,
 }
 COUNTS = {
-    "age_days", "batch", "beams", "frames", "height_pixels", "lora_rank", "width_pixels",
+    "age_days", "batch", "beams", "fewer", "frames", "height_pixels", "lora_rank",
+    "more", "width_pixels",
     "concurrency", "context_length", "copies", "count", "denoise_steps", "divisor", "expert", "experts", "failed",
     "free_fraction", "gpu_layers", "gpu_memory_utilization", "gpus", "gradient_accumulation_steps", "growth",
     "heads", "kv_heads", "layers", "limit", "max_concurrency", "max_model_len", "max_num_seqs", "max_seq_len",

@@ -100,10 +100,10 @@ def calibrate(seen: Sequence[Observation], as_of: str) -> DiffusionCalibration:
     return DiffusionCalibration(
         as_of=as_of,
         residuals=tuple([_residual(each, known, others[each.source]) for each in seen]),
-        allocated=_spread([each for each in resident if each.kind == "allocated"], others),
-        reserved=_spread([each for each in resident if each.kind == "reserved"], others),
-        offloaded=_spread([each for each in made if each not in resident], others),
-        trained=_spread([each for each in seen if each not in made], others),
+        allocated=_spread([each for each in resident if each.kind == "allocated"], known, others),
+        reserved=_spread([each for each in resident if each.kind == "reserved"], known, others),
+        offloaded=_spread([each for each in made if each not in resident], known, others),
+        trained=_spread([each for each in seen if each not in made], known, others),
         **fits,
     )
 
@@ -131,11 +131,19 @@ def _fit_of(name: str, known: Factors, others: dict[str, Factors], seen: Sequenc
     )
 
 
-def _spread(seen: Sequence[Observation], others: dict[str, Factors]) -> Spread:
-    """Quantiles of measured over predicted of cases whose source the fit had not seen; encoding rows left out."""
-    found = [each.measured_bytes / predicted(each, others[each.source]) for each in seen if not each.encoding]
-    if len(found) < FEWEST:
-        return Spread(low_ratio=1 / UNMEASURED, high_ratio=UNMEASURED, cases=len(found))
+def _spread(seen: Sequence[Observation], known: Factors, others: dict[str, Factors]) -> Spread:
+    """Quantiles of measured over predicted of cases whose source the fit had not seen; encoding rows left out.
+
+    A constant that one source alone tells moves when that source is left out, and with it all its cases to one side:
+    the spread holds what the whole fit leaves of them, too.
+    """
+    cases = [each for each in seen if not each.encoding]
+    if len(cases) < FEWEST:
+        return Spread(low_ratio=1 / UNMEASURED, high_ratio=UNMEASURED, cases=len(cases))
+    unseen = [each.measured_bytes / predicted(each, others[each.source]) for each in cases]
+    left = [each.measured_bytes / predicted(each, known) for each in cases]
     return Spread(
-        low_ratio=round(quantile(found, LOW), 4), high_ratio=round(quantile(found, HIGH), 4), cases=len(found)
+        low_ratio=round(min(quantile(unseen, LOW), quantile(left, LOW)), 4),
+        high_ratio=round(max(quantile(unseen, HIGH), quantile(left, HIGH)), 4),
+        cases=len(cases),
     )

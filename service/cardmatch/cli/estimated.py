@@ -1,4 +1,4 @@
-"""An estimate on the terminal, whatever its workload: summary, a row for each placement, ways to fit, notices."""
+"""An estimate on the terminal, whatever its workload: a summary, a row for each placement, and what is said of it."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def estimated(
         ways += [f"  {label}: {way.message}" for way in each.ways_to_fit]
         for line in each.explanation or ():
             lines += [f"  {label}: {line.message}", f"    {_reckoned(line, numbers)}"]
+        lines += [f"  {label}: {notice.message}" for notice in each.notices]
     notices = [notice.message for notice in answer.notices]
     return page(answer.summary, ("cards", "verdict", *columns), rows, "unit", [*ways, *lines, *notices], language)
 

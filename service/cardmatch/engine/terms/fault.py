@@ -120,6 +120,7 @@ class FaultCode(StrEnum):
     SHARDING_ON_ONE_CARD = "sharding_on_one_card"  # sharding, card
     QUANTISED_WEIGHTS_NOT_TRAINABLE = "quantised_weights_not_trainable"  # weights, known: formats that are
     # Making images. In brackets: params.
+    QUANTISED_DENOISER_NOT_TRAINABLE = "quantised_denoiser_not_trainable"  # weights, known: formats that are
     FRAMES_OF_IMAGE_MODEL = "frames_of_image_model"  # maximum
     BATCH_BEYOND_REASON = "batch_beyond_reason"  # limit_bytes: more than any GPU will ever hold
     NO_DENOISER = "no_denoiser"  # no param: nothing in the pipeline makes pictures

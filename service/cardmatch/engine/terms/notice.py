@@ -49,6 +49,9 @@ class NoticeCode(StrEnum):
     EXPERTS_NOT_QUANTISED = "experts_not_quantised"  # format
     COMPONENTS_OFFLOADED = "components_offloaded"  # offloaded_bytes
     COMPONENTS_ASSUMED = "components_assumed"  # components: names of those whose facts are not of a configuration
+    COMPONENTS_MISSING = "components_missing"  # components: names of those that pipelines have and this one lacks
+    SIZE_NOT_MADE = "size_not_made"  # width_pixels, height_pixels, multiple: pixels that divide what is made
+    FRAMES_NOT_MADE = "frames_not_made"  # frames, fewer, more: the next that are made
     ENCODER_LENGTH_BEYOND_MODEL = "encoder_length_beyond_model"  # sequence_tokens, limit_tokens
     # Why an engine did not start, by its log.
     LOG_CACHE_BELOW_LENGTH = "log_cache_below_length"  # needed_bytes for one request, available_bytes

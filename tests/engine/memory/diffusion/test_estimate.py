@@ -207,7 +207,7 @@ def test_stated_components_are_said_to_be_so() -> None:
         (
             "flux",
             {"task": "full", "formats": {"transformer": "nf4"}},
-            FaultCode.QUANTISED_WEIGHTS_NOT_TRAINABLE,
+            FaultCode.QUANTISED_DENOISER_NOT_TRAINABLE,
             "/workload/formats/transformer",
         ),
     ],

@@ -49,7 +49,7 @@ def _formats(workload: Diffusion, pipeline: Pipeline) -> Iterator[Fault]:
                 yield Fault(code=FaultCode.NO_DENOISER, pointer=pointer)
             elif workload.task is Task.FULL and each not in BYTES:
                 yield Fault(
-                    code=FaultCode.QUANTISED_WEIGHTS_NOT_TRAINABLE,
+                    code=FaultCode.QUANTISED_DENOISER_NOT_TRAINABLE,
                     pointer=pointer,
                     params={"weights": each, "known": list(BYTES)},
                 )

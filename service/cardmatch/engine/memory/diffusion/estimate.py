@@ -15,15 +15,19 @@ from cardmatch.engine.memory.diffusion.curves import activations
 from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.placed import Tried, attempt, placed
 from cardmatch.engine.memory.diffusion.settle import settle
+from cardmatch.engine.memory.diffusion.sides import told
 from cardmatch.engine.memory.diffusion.steps import states
 from cardmatch.engine.memory.diffusion.ways import GOOD, Trials, ways_to_fit
 from cardmatch.engine.memory.diffusion.workload import Diffusion
 from cardmatch.engine.memory.explain.diffusion import explain_diffusion
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reason import check_copies, check_reason
-from cardmatch.engine.models.diffusion.component import Pipeline, total_parameters
+from cardmatch.engine.models.diffusion.component import Autoencoder, Pipeline, TextEncoder, total_parameters
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
+
+_USUAL: dict[type, str] = {TextEncoder: "text_encoder", Autoencoder: "vae"}
+"""What every pipeline has beside its denoiser, by the name that it usually bears."""
 
 
 def estimate_diffusion(
@@ -112,7 +116,12 @@ def _need(tried: Tried) -> DiffusionNeed:
 
 def notices_of(job: DiffusionJob) -> tuple[Notice, ...]:
     """What is said of a job whatever the card."""
+    found = list(told(job))
     guessed = [part.name for part in job.parts if part.basis is Basis.RULE_OF_THUMB and part.bytes]
-    if not guessed:
-        return ()
-    return (notice(NoticeCode.COMPONENTS_ASSUMED, Severity.CAUTION, components=guessed),)
+    if guessed:
+        found.append(notice(NoticeCode.COMPONENTS_ASSUMED, Severity.CAUTION, components=guessed))
+    kinds = {type(part.component) for part in job.parts}
+    missing = [name for kind, name in _USUAL.items() if kind not in kinds]
+    if missing and job.inference:
+        found.append(notice(NoticeCode.COMPONENTS_MISSING, Severity.CAUTION, components=missing))
+    return tuple(found)

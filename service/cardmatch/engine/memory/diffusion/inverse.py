@@ -10,7 +10,7 @@ from cardmatch.engine.memory.diffusion.job import Size
 
 MOST_BATCH, MOST_PIXELS, MOST_FRAMES = 4096, 16_384, 4096
 STEP_PIXELS = 16
-"""Sides of pictures are multiples of this: eight pixels a latent cell, two cells a patch."""
+"""Sides of pictures are multiples of this at least: eight pixels a latent cell, two cells a patch."""
 
 
 def largest_batch(found: tuple[Curve, ...], room: float, size: Size) -> int:
@@ -29,18 +29,21 @@ def largest_batch(found: tuple[Curve, ...], room: float, size: Size) -> int:
     return most
 
 
-def largest_size(found: tuple[Curve, ...], room: float, size: Size) -> tuple[int, int]:
-    """Width and height of the largest picture of the same proportions that every phase can hold; 0 where none."""
+def largest_size(found: tuple[Curve, ...], room: float, size: Size, step: int = STEP_PIXELS) -> tuple[int, int]:
+    """Width and height of the largest picture of the same proportions that every phase can hold; 0 where none.
+
+    Sides are multiples of *step* pixels.
+    """
     ratio = size.width / size.height
     area = min((_pixels(curve, room, size) for curve in found), default=0.0)
-    near = math.sqrt(max(0.0, area) * max(ratio, 1 / ratio)) / STEP_PIXELS
-    most = MOST_PIXELS // STEP_PIXELS
+    near = math.sqrt(max(0.0, area) * max(ratio, 1 / ratio)) / step
+    most = MOST_PIXELS // step
     steps = _settled(
         min(most, int(near)),
         most,
-        lambda count: _all_hold(found, room, size.batch, _area(count, ratio), size.frames),
+        lambda count: _all_hold(found, room, size.batch, _area(count, ratio, step), size.frames),
     )
-    return _sides(steps, ratio) if steps else (0, 0)
+    return _sides(steps, ratio, step) if steps else (0, 0)
 
 
 def most_frames(found: tuple[Curve, ...], room: float, size: Size) -> int:
@@ -102,15 +105,15 @@ def _settled(near: int, most: int, runs: Callable[[int], bool]) -> int:
     return near
 
 
-def _sides(steps: int, ratio: float) -> tuple[int, int]:
+def _sides(steps: int, ratio: float, step: int) -> tuple[int, int]:
     """The longer side has *steps* steps; the shorter at least one."""
-    longer = steps * STEP_PIXELS
-    shorter = max(STEP_PIXELS, round(steps * min(ratio, 1 / ratio)) * STEP_PIXELS)
+    longer = steps * step
+    shorter = max(step, round(steps * min(ratio, 1 / ratio)) * step)
     return (longer, shorter) if ratio >= 1 else (shorter, longer)
 
 
-def _area(steps: int, ratio: float) -> int:
-    width, height = _sides(steps, ratio)
+def _area(steps: int, ratio: float, step: int) -> int:
+    width, height = _sides(steps, ratio, step)
     return width * height
 
 

@@ -15,6 +15,7 @@ class Top(NamedTuple):
     """The phase that peaks, the bytes that lie there anyway, and what is allocated, reserved and held by the process.
 
     *floor* is the least that the process can do with, once the allocator has given back what it does not use.
+    Allocated and reserved may peak in different phases: *curve* is the one for which most is reserved.
     """
 
     curve: Curve
@@ -34,15 +35,16 @@ def curves(job: DiffusionJob, known: Factors) -> tuple[Curve, ...]:
 def peak(found: tuple[Curve, ...], size: Size, known: Factors) -> Top:
     """The largest phase at *size*; of two equal ones the later."""
     best: Curve | None = None
-    allocated = above = 0.0
+    allocated = reserved = above = 0.0
     for curve in found:
         live = activations(curve, size.batch, size.pixels, size.frames)
         total = curve.resident + curve.states + live
-        if best is None or total >= allocated:
-            best, allocated, above = curve, total, live
+        wanted = total + known.unreused_share * live
+        allocated = max(allocated, total)
+        if best is None or wanted >= reserved:
+            best, reserved, above = curve, wanted, live
     if best is None:
         raise ValueError("a pipeline without components")
-    reserved = allocated + known.unreused_share * above
     return Top(
         curve=best,
         resident=best.resident + best.states,

@@ -46,13 +46,14 @@ def resident(job: DiffusionJob, running: Part) -> float:
     if job.offload is ComponentOffload.NONE:
         return sum(part.bytes for part in job.parts)
     stuck = sum(part.bytes for part in job.parts if part.format in FIXED and part is not running)
-    share = running.bytes / max(running.component.parameters, 1)
     if running.format in FIXED or job.offload is ComponentOffload.MODEL:
         return stuck + running.bytes
-    if job.offload is ComponentOffload.SEQUENTIAL:
-        return stuck + share * (running.component.matrix_parameters or running.component.parameters)
+    on, share = running.component, running.bytes / max(running.component.parameters, 1)
     # Group offload holds a block, and fetches the next meanwhile.
-    return stuck + min(running.bytes, 2 * share * (running.component.block_parameters or running.component.parameters))
+    blocks = min(running.bytes, 2 * share * (on.block_parameters or on.parameters))
+    if job.offload is ComponentOffload.SEQUENTIAL:
+        return stuck + min(blocks, share * (on.matrix_parameters or on.parameters))
+    return stuck + blocks
 
 
 def _passes(job: DiffusionJob) -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from cardmatch.engine.memory.answer import Host
 from cardmatch.engine.memory.arithmetic import unsuited
 from cardmatch.engine.memory.diffusion.answer import DiffusionPerGpu, DiffusionPhase, DiffusionPlacement, Makeable
 from cardmatch.engine.memory.diffusion.calibration import DiffusionCalibration, Factors
 from cardmatch.engine.memory.diffusion.curves import Curve, PhaseName, activations
-from cardmatch.engine.memory.diffusion.inverse import largest_batch, largest_size, most_frames
+from cardmatch.engine.memory.diffusion.inverse import STEP_PIXELS, largest_batch, largest_size, most_frames
 from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.peak import Top, curves, peak
+from cardmatch.engine.memory.diffusion.sides import multiple, whole_frames
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.answer import Peaks
@@ -38,16 +41,26 @@ class Tried(NamedTuple):
 
 
 def attempt(job: DiffusionJob, known: Factors, calibration: DiffusionCalibration) -> Tried:
-    """The peak of *job*, whatever card it runs on."""
+    """The peak of *job*, whatever card it runs on; with offload it is never more than with everything on the GPU."""
     found = curves(job, known)
     top = peak(found, job.size, known)
     basis = weakest(job.basis, Basis.CALIBRATED if job.inference else Basis.EXTRAPOLATED)
     held = spread_of(job, "reserved", calibration)
     allocated = band(top.allocated, spread_of(job, "allocated", calibration), basis)
     reserved = _at_least(band(top.reserved, held, basis), allocated, 0)
-    process = _at_least(band(top.process, held, basis), allocated, round(known.context_bytes))
+    process = _at_least(band(top.process, held, basis), reserved, round(known.context_bytes))
+    if job.offload is not ComponentOffload.NONE:
+        whole = attempt(on_gpu(job), known, calibration)
+        allocated, reserved = _at_most(allocated, whole.allocated), _at_most(reserved, whole.reserved)
+        process = _at_most(process, whole.process)
     told = tuple([_phase(curve, job) for curve in found])
     return Tried(job, found, top, allocated, reserved, process, known.context_bytes, told)
+
+
+def on_gpu(job: DiffusionJob) -> DiffusionJob:
+    """*job* with every component on the GPU."""
+    workload = msgspec.structs.replace(job.workload, offload=ComponentOffload.NONE)
+    return msgspec.structs.replace(job, workload=workload)
 
 
 def _at_least(outer: Band, inner: Band, more: int) -> Band:
@@ -58,6 +71,11 @@ def _at_least(outer: Band, inner: Band, more: int) -> Band:
         high_bytes=max(outer.high_bytes, inner.high_bytes + more),
         basis=outer.basis,
     )
+
+
+def _at_most(inner: Band, outer: Band) -> Band:
+    """*inner*, which *outer* holds with more besides, so it reaches no further."""
+    return msgspec.structs.replace(inner, high_bytes=max(inner.expected_bytes, min(inner.high_bytes, outer.high_bytes)))
 
 
 def spread_of(job: DiffusionJob, kind: str, calibration: DiffusionCalibration) -> Spread:
@@ -94,14 +112,12 @@ def verdict(tried: Tried, placement: Placement) -> Judged:
     """The band of the process against what CUDA sees, less what is occupied; offload is tight at best.
 
     Where the least that the job can do with fits and only cached blocks do not, PyTorch frees them, once a picture or
-    step: whether it fits then hangs on what is allocated, and its band.
+    step: the process takes what there is, and the job is tight. What is missing is missing of that least.
     """
     budget = max(0, placement.device.memory_bytes - placement.occupied_bytes)
-    top = tried.top
-    squeezed = top.floor <= budget < top.process
-    expected = round(top.floor) if squeezed else tried.process.expected_bytes
-    least_high = tried.allocated.high_bytes + round(tried.context)
-    high = max(expected, least_high if squeezed else tried.process.high_bytes)
+    floor, wanted, high = round(tried.top.floor), tried.process.expected_bytes, tried.process.high_bytes
+    squeezed = floor <= budget < wanted
+    expected = max(floor, min(wanted, budget))
     found = judge(
         Load(
             pool=PROCESS,
@@ -124,12 +140,7 @@ def verdict(tried: Tried, placement: Placement) -> Judged:
 def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
     """Everything that the answer says about *placement*, ways to fit left out."""
     judged = verdict(tried, placement)
-    total = Band(
-        low_bytes=min(judged.expected, tried.process.low_bytes),
-        expected_bytes=judged.expected,
-        high_bytes=judged.high,
-        basis=tried.process.basis,
-    )
+    total = msgspec.structs.replace(tried.process, expected_bytes=judged.expected, low_bytes=_low(tried, judged))
     return DiffusionPlacement(
         card=placement.device.card,
         count=placement.count,
@@ -138,7 +149,7 @@ def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
         verdict=judged.verdict,
         bound_by=tried.top.curve.phase,
         per_gpu=_per_gpu(tried.top, total),
-        peaks=Peaks(allocated=tried.allocated, reserved=tried.reserved, process=total),
+        peaks=Peaks(allocated=tried.allocated, reserved=_within(tried.reserved, total, tried), process=total),
         phases=tried.told,
         budget_bytes=judged.budget,
         physical_bytes=placement.device.physical_bytes,
@@ -149,15 +160,26 @@ def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
     )
 
 
+def _low(tried: Tried, judged: Judged) -> int:
+    return min(judged.expected, tried.process.low_bytes)
+
+
+def _within(reserved: Band, total: Band, tried: Tried) -> Band:
+    """*reserved* where a process of *total* bytes has no room for more."""
+    most = total.expected_bytes - round(tried.context)
+    expected = min(reserved.expected_bytes, most)
+    return msgspec.structs.replace(reserved, expected_bytes=expected, low_bytes=min(expected, reserved.low_bytes))
+
+
 def _makeable(tried: Tried, budget: int) -> Makeable:
     size, room = tried.job.size, budget - tried.context
-    width, height = largest_size(tried.curves, room, size)
+    width, height = largest_size(tried.curves, room, size, max(STEP_PIXELS, multiple(tried.job)))
     video = tried.job.pipeline.medium is Medium.VIDEO
     return Makeable(
         batch=largest_batch(tried.curves, room, size),
         width_pixels=width,
         height_pixels=height,
-        frames=most_frames(tried.curves, room, size) if video else None,
+        frames=whole_frames(tried.job, most_frames(tried.curves, room, size)) if video else None,
     )
 
 

@@ -95,6 +95,8 @@ def _assumptions(job: DiffusionJob, precision: Precision) -> tuple[Assumption, .
     }
     if size.frames > 1:
         filled["frames"] = size.frames
+    if job.doubled:
+        filled["guidance"] = True
     if job.trained is not None:
         filled["optimizer"] = (asked.optimizer or OptimizerName.ADAMW).value
         filled["gradient_checkpointing"] = job.trained.checkpointing

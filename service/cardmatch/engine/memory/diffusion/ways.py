@@ -13,6 +13,7 @@ from cardmatch.engine.memory.diffusion.formats import BYTES
 from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.placed import Tried, attempt, verdict
 from cardmatch.engine.memory.diffusion.settle import settle
+from cardmatch.engine.memory.diffusion.sides import whole_frames
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload, Diffusion, Task
 from cardmatch.engine.memory.elsewhere import elsewhere
 from cardmatch.engine.memory.placement import Placement
@@ -136,7 +137,7 @@ def _fewer_frames(job: DiffusionJob) -> Iterator[Fields]:
     if job.pipeline.medium is Medium.VIDEO:
         frames = job.size.frames
         while frames > 16:
-            frames = (frames + 1) // 2
+            frames = whole_frames(job, (frames + 1) // 2)
             yield {"frames": frames}
 
 

@@ -42,6 +42,7 @@ _SOURCES = {
     Rule.OPTIMIZER_STATES: Source(engine="pytorch", version="2.13", file="torch/optim/adamw.py"),
     Rule.GRADIENTS: Source(engine="pytorch", version="2.13", file="torch/csrc/autograd/functions/accumulate_grad.h"),
     Rule.UNREUSED_SHARE: _ALLOCATOR,
+    Rule.SLACK_LEFT: _ALLOCATOR,
     Rule.CONTEXT: _ALLOCATOR,
     Rule.BUDGET_FREE: _ALLOCATOR,
 }
@@ -163,8 +164,12 @@ def _overhead(tried: Tried, found: DiffusionPlacement, calibration: DiffusionCal
     share, context = calibration.unreused_share, calibration.context_bytes
     outside = _line(Rule.CONTEXT, context.value, measured(context, calibration.as_of), context_bytes=context.value)
     if found.per_gpu.total.expected_bytes < tried.process.expected_bytes:
-        return [outside]
+        left = found.per_gpu.overhead_bytes - round(context.value)
+        return [
+            _line(Rule.SLACK_LEFT, left, budget_bytes=found.budget_bytes, needed_bytes=found.budget_bytes - left),
+            outside,
+        ]
     above = tried.top.activations
-    numbers: dict[str, Scalar] = {"unreused_share": share.value, "activations_bytes": above}
+    numbers = {"unreused_share": share.value, "activations_bytes": above}
     slack = _line(Rule.UNREUSED_SHARE, share.value * above, measured(share, calibration.as_of), **numbers)
     return [slack, outside]
