@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -204,3 +205,19 @@ def test_ten_thousand_offers_stay_within_memory(root: Path, tmp_path: Path) -> N
     )
     status, mebibytes, seconds = done.stdout.splitlines()[-1].split()
     assert (status, float(mebibytes) <= 300, float(seconds) <= 5) == ("0", True, True), done.stdout
+
+
+def test_a_full_disk_leaves_the_snapshot_that_was_there(root: Path, good: Path, tmp_path: Path) -> None:
+    """Status 6, the old bytes whole, and nothing half written beside them; files may be 64 KiB here."""
+    output = tmp_path / "out" / "snapshot"
+    assert run("refresh", "--from", good, "--output", output) == 0
+    before = output.read_bytes()
+    assert len(before) > 1 << 17
+    command = ["bash", "-c", 'ulimit -f 64; exec "$0" "$@"', sys.executable, "-m", "cardmatch.cli", "catalogue"]
+    command += ["refresh", "--from", str(good), "--output", str(output)]
+    environ = {**os.environ, "PYTHONPATH": str(root / "service")}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 6
+    assert "not published" in done.stderr
+    assert output.read_bytes() == before
+    assert [path.name for path in output.parent.iterdir()] == ["snapshot"]

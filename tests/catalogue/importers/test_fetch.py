@@ -105,6 +105,18 @@ def test_a_broken_cache_is_fetched_anew(base: str, tmp_path: pathlib.Path) -> No
     assert fetch(f"{base}/tagged", cache=tmp_path).body == b"body"
 
 
+def test_a_full_disk_costs_the_next_answer_and_not_this_one(base: str, tmp_path: pathlib.Path) -> None:
+    """What was kept before is not believed either, since half of something else may lie in its place."""
+    fetch(f"{base}/tagged", cache=tmp_path)
+    (body,) = tmp_path.glob("*.body")
+    for path in tmp_path.glob("*.json"):
+        path.write_bytes(b"{}")
+    body.unlink()
+    body.symlink_to("/dev/full")
+    assert fetch(f"{base}/tagged", cache=tmp_path).body == b"body"
+    assert list(tmp_path.glob("*.json")) == []
+
+
 def test_a_redirect_is_followed_and_keys_stay_with_their_host(base: str) -> None:
     """Within the host the header goes along."""
     assert fetch(f"{base}/moved", headers={"X-API-KEY": "secret"}).body == b"body"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import pathlib
@@ -64,8 +65,7 @@ def fetch(
     if status != http.client.OK:
         raise Unreadable(f"{url}: the server answered {status}")
     if body_path is not None and meta_path is not None:
-        body_path.write_bytes(body)
-        meta_path.write_bytes(msgspec.json.encode(_Kept(answered.get("etag"), answered.get("last-modified"))))
+        _keep(body, body_path, _Kept(answered.get("etag"), answered.get("last-modified")), meta_path)
     return Fetched(body, unchanged=False)
 
 
@@ -79,6 +79,14 @@ def _cached(url: str, cache: pathlib.Path | None) -> tuple[_Kept, pathlib.Path |
         return msgspec.json.decode(meta.read_bytes(), type=_Kept) if body.exists() else _Kept(None, None), body, meta
     except (OSError, msgspec.DecodeError):
         return _Kept(None, None), body, meta
+
+
+def _keep(body: bytes, body_path: pathlib.Path, kept: _Kept, meta_path: pathlib.Path) -> None:
+    """For the next time. A full disk costs the next answer, not this one, nor is half a body taken for a whole."""
+    with contextlib.suppress(OSError):
+        meta_path.unlink(missing_ok=True)
+        body_path.write_bytes(body)
+        meta_path.write_bytes(msgspec.json.encode(kept))
 
 
 def _follow(url: str, headers: Mapping[str, str], largest: int, deadline: float) -> tuple[int, dict[str, str], bytes]:
