@@ -21,6 +21,8 @@ from tests.engine.memory.training.shapes import A100_80, on, workload
 KNOWN = calibration().training
 REFUSED: list[tuple[str, dict[str, Any], FaultCode, str]] = [
     ("full", {"weights": "nf4"}, FaultCode.QUANTISED_WEIGHTS_NOT_TRAINABLE, "/workload/weights"),
+    ("full", {"weights": "fp32", "precision": "bf16"}, FaultCode.CONTRADICTION, "/workload/precision"),
+    ("full", {"weights": "bf16", "precision": "mixed_bf16"}, FaultCode.CONTRADICTION, "/workload/precision"),
     ("full", {"lora": {"rank": 8}}, FaultCode.LORA_WITHOUT_LORA_METHOD, "/workload/lora"),
     ("qlora", {"weights": "bf16"}, FaultCode.WRONG_VALUE, "/workload/weights"),
     ("qlora", {"weights": "gguf:Q4_K_M"}, FaultCode.WRONG_VALUE, "/workload/weights"),

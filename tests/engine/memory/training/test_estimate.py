@@ -189,3 +189,30 @@ def test_an_estimate_over_four_cards_takes_300_microseconds(method: str) -> None
             estimate_training(LLAMA_8B, plain(), asked, cards, KNOWN)
         best = min(best, (time.process_time() - begun) / 4)
     assert best < 600e-6
+
+
+def test_qlora_under_autocast_has_no_copy_of_the_quantised_base() -> None:
+    """QLoRA (arXiv 2305.14314) tunes a 33B and smaller on 24 GB and 70B on 80 GB, under bf16 autocast or without."""
+    assert _one(LLAMA_8B, on(RTX_4090), "qlora", precision="mixed_bf16").verdict is Verdict.COMFORTABLE
+    assert _one(LLAMA_70B, on(A100_80), "qlora", precision="mixed_bf16").verdict in RUNS
+
+
+def test_autocast_copies_frozen_weights_a_layer_at_a_time() -> None:
+    """PyTorch's autocast caches leaves that want gradients: frozen ones are copied anew for each recomputed layer."""
+    sizes = {
+        kept: _one(LLAMA_8B, on(A100_80), "lora", precision="mixed_bf16", gradient_checkpointing=kept).phases[0]
+        for kept in ("full", "none")
+    }
+    layer, head, trained = 218_112_000, 128256 * 4096, 41_943_040
+    frozen = 4 * 8_030_261_248 + 4 * trained
+    assert sizes["full"].weights_bytes == pytest.approx(frozen + 2 * (layer + head + trained), rel=0.001)
+    assert sizes["none"].weights_bytes == pytest.approx(frozen + 2 * (32 * layer + head + trained), rel=0.001)
+
+
+@pytest.mark.parametrize("offload", [["parameters"], ["optimizer"], ["optimizer", "parameters"], ["activations"]])
+def test_need_leaves_offload_aside(offload: list[str]) -> None:
+    """What a job needs is the same wherever it lies: 2 + 2 + 4 bytes a parameter."""
+    plainly = estimate_training(LLAMA_8B, plain(), workload("full"), (on(A100_80),), KNOWN).need
+    moved = estimate_training(LLAMA_8B, plain(), workload("full", offload=offload), (on(A100_80),), KNOWN).need
+    assert moved == plainly
+    assert plainly.weights_bytes + plainly.gradients_bytes + plainly.optimizer_bytes == 8 * 8_030_261_248

@@ -100,3 +100,9 @@ def test_experts_in_one_tensor_are_neither_quantised_nor_adapted() -> None:
     assert whole > 55 * 2**30 > 3 * packed
     assert many > 10 * few
     assert held(framework="axolotl") == (packed, many)
+
+
+def test_a_frozen_base_is_held_as_stated() -> None:
+    """LoRA leaves its base alone, so the base may be wider or narrower than what is trained."""
+    for precision, weights in (("bf16", "fp32"), ("mixed_bf16", "bf16"), ("fp32", "fp16")):
+        assert job(LLAMA_8B, "lora", precision=precision, weights=weights).checkpoint.format == weights

@@ -9,9 +9,11 @@ from cardmatch.engine.memory.training.gathers import (
     BUCKETS,
     LIVE_PARAMETERS,
     UNITS_IN_FLIGHT,
+    copied_elements,
     head_elements,
     last_elements,
     trained,
+    unit_bytes,
 )
 from cardmatch.engine.memory.training.held import Held, largest_matrix
 from cardmatch.engine.memory.training.job import TrainingJob
@@ -60,23 +62,22 @@ def gathered_lines(job: TrainingJob, mesh: Mesh, on: Held) -> list[Explanation]:
 def _weights(job: TrainingJob, mesh: Mesh, on: Held) -> list[Explanation]:
     compute = job.recipe.compute
     if mesh.sharding is Sharding.ZERO3:
-        each = compute if job.full else on.bytes / max(on.elements, 1)
+        each = on.bytes / max(on.elements, 1) if job.quantised else compute
         numbers: dict[str, Scalar] = {"bytes_each": each, "elements": on.elements, "most_elements": LIVE_PARAMETERS}
         return [_line(Rule.GATHERED_LIVE, each * min(on.elements, LIVE_PARAMETERS), **numbers)]
     if by_unit(job, mesh):
-        return [_units(job, on) if mesh.pipeline == 1 else _all(Rule.GATHERED_STAGE, compute, on)]
-    copies = job.recipe.autocast and mesh.sharding is not Sharding.ZERO2
-    return [_all(Rule.AUTOCAST_COPIES, compute, on)] if copies else []
+        return [_units(job, on) if mesh.pipeline == 1 else _each(Rule.GATHERED_STAGE, compute, on.elements)]
+    copied = 0.0 if mesh.sharding is Sharding.ZERO2 else copied_elements(job, mesh, on)
+    return [_each(Rule.AUTOCAST_COPIES, compute, copied)] if copied else []
 
 
-def _all(rule: Rule, each: int, on: Held) -> Explanation:
-    return _line(rule, each * on.elements, bytes_each=each, elements=on.elements)
+def _each(rule: Rule, each: int, elements: float) -> Explanation:
+    return _line(rule, each * elements, bytes_each=each, elements=elements)
 
 
 def _units(job: TrainingJob, on: Held) -> Explanation:
-    compute, apart = job.recipe.compute, job.behaviour.root_apart
-    layer = compute * on.layer if job.full else on.layer_bytes
-    root = compute * on.root if job.full else on.root_bytes
+    layer, root = unit_bytes(job, on)
+    apart = job.behaviour.root_apart
     whole, least = (0.0, root / 2) if apart else (root, 0.0)
     size = max(UNITS_IN_FLIGHT * layer + whole, least)
     numbers: dict[str, Scalar] = {"layer_bytes": layer, "root_bytes": whole, "least_bytes": least}

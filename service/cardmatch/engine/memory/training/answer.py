@@ -20,7 +20,10 @@ from cardmatch.engine.terms.units import Bytes, Count, Parameters, SignedBytes, 
 
 
 class TrainingNeed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the job needs whatever the card: one copy, sharded over nothing. Adapters are counted in the weights too."""
+    """What the job needs whatever the card: one copy, sharded over nothing, offload left aside.
+
+    Adapters are counted in the weights too.
+    """
 
     weights_bytes: Bytes
     gradients_bytes: Bytes

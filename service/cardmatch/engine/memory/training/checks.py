@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cardmatch.engine.memory.training.frameworks import FRAMEWORKS, GENERIC
+from cardmatch.engine.memory.training.recipes import RECIPES, Precision
 from cardmatch.engine.memory.training.workload import Method, Offload, Sharding, Training
 from cardmatch.engine.models.checkpoint import Checkpoint
-from cardmatch.engine.models.formats import DTYPE_BITS
+from cardmatch.engine.models.formats import DTYPE_BITS, Dtype
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 
 QUANTISED_BASES = ("nf4_dq", "nf4", "int8", "fp8", "gptq_int4", "gptq_int8", "awq_int4", "w4a16", "mxfp4", "nvfp4")
@@ -51,12 +53,23 @@ def _full(workload: Training) -> Iterator[Fault]:
             params={"weights": workload.weights, "known": ["as_published", *(each.value for each in DTYPE_BITS)]},
             suggestions=("as_published",),
         )
+    elif workload.weights != "as_published":
+        yield from _as_trained(workload)
     if workload.lora is not None:
         yield Fault(
             code=FaultCode.LORA_WITHOUT_LORA_METHOD,
             pointer="/workload/lora",
             params={"method": workload.method.value},
         )
+
+
+def _as_trained(workload: Training) -> Iterator[Fault]:
+    """Trained weights are as wide as the recipe keeps them, whatever the file's are."""
+    precision = workload.precision or (FRAMEWORKS[workload.framework] if workload.framework else GENERIC).precision
+    recipe, bits = RECIPES[precision], DTYPE_BITS[Dtype(workload.weights)]
+    if bits != 8 * recipe.weight:
+        fits = Precision.FP32 if bits == 8 * RECIPES[Precision.FP32].weight else Precision.BF16
+        yield _contradiction("/workload/precision", precision.value, "/workload/weights", fits.value)
 
 
 def _base(workload: Training, checkpoint: Checkpoint) -> Iterator[Fault]:

@@ -17,6 +17,7 @@ from cardmatch.engine.memory.training.peak import Moment, factors
 from cardmatch.engine.memory.training.placed import placed
 from cardmatch.engine.memory.training.settle import BITSANDBYTES, settle
 from cardmatch.engine.memory.training.shape import counts
+from cardmatch.engine.memory.training.states import states
 from cardmatch.engine.memory.training.trials import Trials, attempted, described, trials
 from cardmatch.engine.memory.training.tried import Tried
 from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
@@ -91,9 +92,9 @@ def _estimate_one(
 
 
 def _need(alone: Tried) -> TrainingNeed:
-    """One copy on one imagined GPU."""
+    """One copy, offload left aside."""
     job = alone.job
-    made = alone.fullest.states
+    made = states(msgspec.structs.replace(job, offload=frozenset()), alone.mesh, alone.fullest.held)
     size = job.behaviour.adapter_bytes if job.recipe.weight == job.recipe.compute else job.recipe.weight
     added = job.adapters.parameters + job.adapters.saved_parameters
     total = sum(part.elements for part in job.parts)
@@ -102,7 +103,7 @@ def _need(alone: Tried) -> TrainingNeed:
         gradients_bytes=round(made.gradients),
         optimizer_bytes=round(made.optimizer),
         adapters_bytes=size * added,
-        activations_bytes=round(alone.top.kept),
+        activations_bytes=round(alone.top.kept + alone.fullest.hosted_per_token * alone.tokens),
         trainable_parameters=total if job.full else added,
     )
 

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from cardmatch.engine.memory.training.held import Held, largest_matrix
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh
-from cardmatch.engine.memory.training.workload import Offload, Sharding
+from cardmatch.engine.memory.training.states import adapter_bytes, adapter_elements
+from cardmatch.engine.memory.training.workload import Checkpointing, Offload, Sharding
+from cardmatch.engine.models.formats import Dtype
 
 UNITS_IN_FLIGHT = 2
 """FSDP gathers the next layer while it computes with one, and reduces one layer's gradients while it computes the
@@ -18,6 +20,8 @@ BUCKET_PARAMETERS = 5 * 10**8
 """DeepSpeed reduce_bucket_size."""
 BUCKETS = 2
 """DeepSpeed overlap_comm reduces one bucket while it fills the next."""
+
+_WIDE = 4
 
 
 class Gathers(NamedTuple):
@@ -48,9 +52,26 @@ def _parallel(job: TrainingJob, mesh: Mesh, on: Held) -> Gathers:
         return _pipelined(job, on) if mesh.pipeline > 1 else _fsdp(job, on)
     if sharding is Sharding.ZERO2:
         return Gathers(backward=BUCKETS * job.recipe.compute * min(trained(job, on), BUCKET_PARAMETERS))
-    # torch.autocast caches 16-bit copies of fp32 weights until the step ends.
-    copies = job.recipe.compute * on.elements if job.recipe.autocast else 0
-    return Gathers(passes=copies)
+    return Gathers(passes=job.recipe.compute * copied_elements(job, mesh, on))
+
+
+def copied_elements(job: TrainingJob, mesh: Mesh, on: Held) -> float:
+    """Elements of which autocast makes 16-bit copies that live beside the fp32 weights.
+
+    Its cache holds copies of fp32 leaves that want gradients until the step ends (aten/src/ATen/autocast_mode.cpp).
+    A frozen matrix is copied each time it is used, and the copy lives as long as the backward pass wants it: that of
+    one layer where layers are recomputed. Quantised matrices are unpacked into the compute type and never copied.
+    """
+    autocast = job.recipe.autocast
+    if job.full:
+        return on.elements if autocast else 0.0
+    cached = adapter_elements(job, mesh) if autocast and adapter_bytes(job) > job.recipe.compute else 0.0
+    if job.quantised:
+        return cached + (head_elements(on) if autocast and job.upcast else 0.0)
+    if job.checkpoint.base is not Dtype.FP32 or job.recipe.compute == _WIDE:
+        return cached
+    layers = on.trunk if job.checkpointing is Checkpointing.NONE else on.layer
+    return cached + layers + head_elements(on)
 
 
 def trained(job: TrainingJob, on: Held) -> float:
@@ -61,8 +82,7 @@ def trained(job: TrainingJob, on: Held) -> float:
 def _fsdp(job: TrainingJob, on: Held) -> Gathers:
     """FSDP units: layers, and the root with embedding and head, which stays whole from forward to backward."""
     compute, reduce = job.recipe.compute, job.behaviour.reduce_bytes
-    layer = compute * on.layer if job.full else on.layer_bytes
-    root = compute * on.root if job.full else on.root_bytes
+    layer, root = unit_bytes(job, on)
     apart = job.behaviour.root_apart
     passes = max(UNITS_IN_FLIGHT * layer, root / 2) if apart else UNITS_IN_FLIGHT * layer + root
     if not job.full:
@@ -74,6 +94,13 @@ def _fsdp(job: TrainingJob, on: Held) -> Gathers:
         backward=UNITS_IN_FLIGHT * gradients * on.layer + (0 if apart else head),
         end=gradients * last_elements(on, apart=apart),
     )
+
+
+def unit_bytes(job: TrainingJob, on: Held) -> tuple[float, float]:
+    """Bytes of a gathered layer and of the root unit: quantised weights travel as stored, others in 16 bits."""
+    if job.quantised:
+        return on.layer_bytes, on.root_bytes
+    return job.recipe.compute * on.layer, job.recipe.compute * on.root
 
 
 def head_elements(on: Held) -> float:
@@ -97,6 +124,6 @@ def _pipelined(job: TrainingJob, on: Held) -> Gathers:
 
 
 def _zero3(job: TrainingJob, on: Held) -> Gathers:
-    each = job.recipe.compute if job.full else on.bytes / max(on.elements, 1)
+    each = on.bytes / max(on.elements, 1) if job.quantised else job.recipe.compute
     bucket = BUCKETS * job.recipe.compute * min(trained(job, on), BUCKET_PARAMETERS)
     return Gathers(passes=each * min(on.elements, LIVE_PARAMETERS), backward=bucket, end=bucket)

@@ -146,6 +146,8 @@ def _stored(
     """How the weights lie in memory; LoRA over a 16-bit base widens what was published quantised (MXFP4, FP8)."""
     sixteen = Dtype.FP16 if chosen.precision is Precision.FP16 else Dtype.BF16
     base = Dtype.FP32 if recipe.weight == 4 else sixteen
+    if workload.method is Method.LORA and workload.weights in DTYPE_BITS:
+        return plain(Dtype(workload.weights))
     if workload.method is Method.FULL or chosen.weights in DTYPE_BITS:
         return plain(base)
     if workload.method is Method.LORA and workload.weights == "as_published":
