@@ -142,3 +142,18 @@ def test_an_encoder_is_answered_like_any_other_model() -> None:
     assert isinstance(found, EncodeAnswer)
     assert {each.verdict.value for each in found.placements} <= {"fits", "comfortable"}
     assert found.need.kv_cache_bytes == 0
+
+
+def test_too_little_ram_for_offloaded_components_is_said_in_ram() -> None:
+    """FLUX.1 [dev] in 16 bits is 31.4 GiB: a machine of 16 GB lacks 16.5, however small the picture."""
+    card = {"card": "rtx-4090", "host_ram_bytes": 16 * 10**9}
+    body = {"model": "flux dev", "workload": {"kind": "diffusion", "offload": "model"}, "cards": [card]}
+    found = answer(body)
+    assert isinstance(found, DiffusionAnswer)
+    assert "lacks 16.5" in found.summary
+    assert (found.placements[0].largest.batch, found.placements[0].largest.width_pixels) == (0, 0)
+    change = found.placements[0].ways_to_fit[-1].changes[0]
+    assert change.pointer == "/cards/0/host_ram_bytes"
+    again = answer(body | {"cards": [card | {"host_ram_bytes": change.value}]})
+    assert isinstance(again, DiffusionAnswer)
+    assert again.placements[0].verdict.value == "tight"

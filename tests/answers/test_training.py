@@ -15,7 +15,7 @@ from cardmatch.engine.memory.training.workload import Sharding
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.terms.band import Basis
 from cardmatch.engine.terms.fault import FaultCode, Invalid
-from cardmatch.engine.terms.notice import QuestionCode
+from cardmatch.engine.terms.notice import NoticeCode, QuestionCode
 from cardmatch.text.language import Language
 
 TODAY = dt.date(2026, 11, 30)
@@ -117,3 +117,44 @@ def test_steps_and_tokens_follow_from_the_data() -> None:
     workload = {"method": "lora", "micro_batch": 4, "data": data}
     schedule = ask("llama 3.1 8b", workload, [{"card": "h100-sxm-80", "count": 2}]).placements[0].schedule
     assert (schedule.sequences_per_step, schedule.steps, schedule.train_tokens) == (8, 19_500, 46_800_000)
+
+
+SEVENTY_B_OFFLOADED = {"method": "full", "framework": "deepspeed", "offload": ["optimizer", "parameters"]}
+
+
+def test_too_little_ram_is_said_in_ram() -> None:
+    """ZeRO-Offload keeps 16 bytes a parameter in the host: 1,051 GiB for 70B, of which 10^12 bytes lack 120 GiB."""
+    short = {"card": "a100-sxm-80", "count": 8, "host_ram_bytes": 10**12}
+    answer = ask("llama 3.3 70b", SEVENTY_B_OFFLOADED, [short])
+    found = answer.placements[0]
+    assert found.verdict is Verdict.DOES_NOT_FIT
+    assert (found.max_micro_batch, found.max_sequence_tokens) == (0, 0)
+    assert "120.01 GiB of system RAM" in answer.summary
+    assert "-" not in answer.summary.partition("A100 SXM4 80GB")[2]
+    missing = next(each.params for each in found.notices if each.code is NoticeCode.HOST_RAM_SHORT)
+    assert missing["needed_bytes"] == found.host.ram_bytes == pytest.approx(16 * 70_553_706_496, rel=1e-6)
+    (way,) = [way for way in found.ways_to_fit if way.changes[0].pointer == "/cards/0/host_ram_bytes"]
+    again = ask("llama 3.3 70b", SEVENTY_B_OFFLOADED, [short | {"host_ram_bytes": way.changes[0].value}])
+    assert (again.placements[0].verdict, again.placements[0].headroom_bytes) == (way.verdict, way.headroom_bytes)
+
+
+def test_checkpoints_in_ram_bound_the_batch() -> None:
+    """Offloaded checkpoints fill the host as the batch grows: the largest that it holds runs, the next does not."""
+    card = {"card": "h200-sxm", "host_ram_bytes": 10**10}
+    asked = {"method": "lora", "offload": ["activations"], "fused_loss": True}
+    most = ask("llama 3.1 8b", asked, [card]).placements[0].max_micro_batch
+    kept = [ask("llama 3.1 8b", asked | {"micro_batch": size}, [card]).placements[0] for size in (most, most + 1)]
+    assert [each.verdict is Verdict.DOES_NOT_FIT for each in kept] == [False, True]
+    assert kept[1].headroom_bytes > 0
+
+
+def test_a_state_space_model_has_no_longest_sequence_of_its_own() -> None:
+    """Mamba has no positions to run out of: only memory ends a sequence, whatever length was asked about."""
+    lengths = {
+        ask("mamba 2.8b", {"method": "full", "sequence_tokens": asked}, ["a100-sxm-80"])
+        .placements[0]
+        .max_sequence_tokens
+        for asked in (128, 2048, 100_000)
+    }
+    assert len(lengths) == 1
+    assert lengths.pop() > 4096

@@ -11,6 +11,7 @@ from cardmatch.engine.memory.diffusion.answer import DiffusionEstimate, Diffusio
 from cardmatch.engine.memory.encode.answer import EncodeEstimate, EncodePlacement
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingPlacement
 from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.engine.terms.notice import NoticeCode
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import join_sentences, say
 from cardmatch.text.units import Value
@@ -161,6 +162,10 @@ def _verdicts(
     """One sentence for a mix of verdicts; of a single placement it gives the figure that decides."""
     only = by_verdict[verdicts[0]]
     if len(verdicts) == 1 and len(only) == 1 and verdicts[0] in _BY_FIGURE:
+        short = _host_ram_short(only[0])
+        if short is not None:
+            said: dict[str, Value] = {"does_not_fit": place_name(only[0], cards, language), "missing_bytes": short}
+            return say("summaries", "does_not_fit_host", said, language)
         params: dict[str, Value] = {
             verdicts[0]: place_name(only[0], cards, language),
             "max_concurrency": _at_once(only[0]),
@@ -170,6 +175,16 @@ def _verdicts(
     return verdicts_sentence(
         language, *[(verdict, *_places(verdict, by_verdict[verdict], cards, language)) for verdict in verdicts]
     )
+
+
+def _host_ram_short(placement: Judged) -> int | None:
+    """Bytes of system RAM that are missing where the GPU itself would have had room."""
+    if isinstance(placement, PlacementEstimate):
+        return -placement.headroom_bytes if placement.bound_by == "host_ram" else None
+    if placement.headroom_bytes < 0:
+        return None
+    short = (each for each in placement.notices if each.code is NoticeCode.HOST_RAM_SHORT)
+    return next((int(str(each.params["missing_bytes"])) for each in short), None)
 
 
 @lru_cache(maxsize=1024)  # the same cards come out alike for many jobs

@@ -16,6 +16,7 @@ from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.peak import Top, curves, peak
 from cardmatch.engine.memory.diffusion.sides import multiple, whole_frames
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload
+from cardmatch.engine.memory.host_ram import lacks_host_ram, short_of_host_ram
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.answer import Peaks
 from cardmatch.engine.memory.training.calibration import Spread
@@ -132,7 +133,7 @@ def verdict(tried: Tried, placement: Placement) -> Judged:
     if tried.job.offload is not ComponentOffload.NONE:
         host = sum(part.bytes for part in tried.job.parts) * placement.count
         found = at_best(found, Verdict.TIGHT)
-    if placement.host_ram_bytes is not None and host > placement.host_ram_bytes:
+    if lacks_host_ram(placement, host):
         found = Verdict.DOES_NOT_FIT
     return Judged(found, budget, expected, high, squeezed, host)
 
@@ -155,11 +156,12 @@ def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
         physical_bytes=placement.device.physical_bytes,
         headroom_bytes=judged.budget - judged.expected,
         host=Host(ram_bytes=judged.host),
-        largest=_makeable(tried, judged.budget),
-        notices=_notices(judged, tried.job, placement),
+        largest=_makeable(tried, judged, placement),
+        notices=(*_notices(judged, tried.job, placement), *short_of_host_ram(placement, judged.host)),
     )
 
 
+<<<<<<< HEAD
 def _low(tried: Tried, judged: Judged) -> int:
     return min(judged.expected, tried.process.low_bytes)
 
@@ -174,7 +176,14 @@ def _within(reserved: Band, total: Band, tried: Tried) -> Band:
 def _makeable(tried: Tried, budget: int) -> Makeable:
     size, room = tried.job.size, budget - tried.context
     width, height = largest_size(tried.curves, room, size, max(STEP_PIXELS, multiple(tried.job)))
+=======
+def _makeable(tried: Tried, judged: Judged, placement: Placement) -> Makeable:
+    size, room = tried.job.size, judged.budget - tried.context
+>>>>>>> eae4c85 (Name system RAM where it is what is missing; look for the longest sequence where a model has no limit)
     video = tried.job.pipeline.medium is Medium.VIDEO
+    if lacks_host_ram(placement, judged.host):  # however small the picture, the weights have no place
+        return Makeable(batch=0, width_pixels=0, height_pixels=0, frames=0 if video else None)
+    width, height = largest_size(tried.curves, room, size)
     return Makeable(
         batch=largest_batch(tried.curves, room, size),
         width_pixels=width,

@@ -16,6 +16,7 @@ from cardmatch.engine.memory.diffusion.settle import settle
 from cardmatch.engine.memory.diffusion.sides import whole_frames
 from cardmatch.engine.memory.diffusion.workload import ComponentOffload, Diffusion, Task
 from cardmatch.engine.memory.elsewhere import elsewhere
+from cardmatch.engine.memory.host_ram import more_host_ram
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.recipes import OptimizerName, Precision
 from cardmatch.engine.memory.verdict import Verdict
@@ -64,6 +65,7 @@ def ways_to_fit(
     """One way of each sort that makes the job fit; offload, which is tight at best, if it runs."""
     found = [_first(shared, sort, placement) for sort in _sorts(shared)]
     found.append(_other_card(shared, placement, index, alternatives))
+    found.append(_more_ram(shared, placement, index))
     return tuple([way for way in found if way is not None])
 
 
@@ -73,6 +75,16 @@ def _first(shared: Trials, sort: Iterator[Fields], placement: Placement) -> WayT
         judged = verdict(tried, placement)
         if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in fields):
             changes = tuple([each for name, value in fields.items() for each in changes_of(shared, name, value)])
+            return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=judged.budget - judged.expected)
+    return None
+
+
+def _more_ram(shared: Trials, placement: Placement, index: int) -> WayToFit | None:
+    """A machine with memory enough for what is offloaded."""
+    tried = changed(shared, {})
+    for where, changes in more_host_ram(placement, index, verdict(tried, placement).host):
+        judged = verdict(tried, where)
+        if judged.verdict is Verdict.TIGHT:
             return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=judged.budget - judged.expected)
     return None
 

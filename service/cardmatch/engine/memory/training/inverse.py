@@ -9,6 +9,8 @@ from cardmatch.engine.memory.training.peak import Curve, Curves, floor
 
 MOST = 65_536
 """Sequences of the largest micro-batch that a request may ask for."""
+MOST_SEQUENCE_TOKENS = 10**9
+"""Tokens of the longest sequence that a request may ask for: how far to look where the model itself has no limit."""
 
 
 def largest_micro_batch(stages: tuple[Curves, ...], budget: int, sequence_tokens: int, ranks: int) -> int:

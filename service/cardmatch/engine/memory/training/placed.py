@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from cardmatch.engine.memory.answer import Host
 from cardmatch.engine.memory.arithmetic import FLASH_FROM, below, unsuited
+from cardmatch.engine.memory.host_ram import lacks_host_ram, short_of_host_ram
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.answer import Peaks, Phase, TrainingPerGpu, TrainingPlacement
-from cardmatch.engine.memory.training.inverse import largest_micro_batch, longest_sequence
+from cardmatch.engine.memory.training.inverse import MOST_SEQUENCE_TOKENS, largest_micro_batch, longest_sequence
 from cardmatch.engine.memory.training.tried import PROCESS, Told, Tried
 from cardmatch.engine.memory.training.workload import AttentionKernel
 from cardmatch.engine.memory.verdict import Load, Verdict, judge
@@ -54,22 +56,47 @@ def verdict(tried: Tried, process: Band, placement: Placement) -> Judged:
     host = round(tried.fullest.states.host + tried.fullest.hosted_per_token * tried.tokens) * placement.count
     if tried.fullest.states.host and found is not Verdict.DOES_NOT_FIT:
         found = Verdict.TIGHT
-    if placement.host_ram_bytes is not None and host > placement.host_ram_bytes:
+    if lacks_host_ram(placement, host):
         found = Verdict.DOES_NOT_FIT
     return Judged(found, budget, expected, high, squeezed, host)
+
+
+def _host_tokens(tried: Tried, placement: Placement) -> float:
+    """Tokens of a micro-batch on one rank whose checkpoints the machine's memory holds beside the states; < 0: none."""
+    if placement.host_ram_bytes is None:
+        return math.inf
+    left = placement.host_ram_bytes / placement.count - tried.fullest.states.host
+    each = tried.fullest.hosted_per_token
+    if left < 0 or not each:
+        return math.inf if left >= 0 else -1.0
+    return left / each
+
+
+def _most(tried: Tried, placement: Placement, budget: int) -> tuple[int, int]:
+    """The largest micro-batch and the longest sequence that run, in the GPU's memory and in the machine's."""
+    job, ranks = tried.job, tried.mesh.context
+    limit = max(job.sequence_tokens, job.architecture.maximum_context_tokens or MOST_SEQUENCE_TOKENS)
+    held = _host_tokens(tried, placement)
+    if held < 0:
+        return 0, 0
+    batch = largest_micro_batch(tried.stages, budget, job.sequence_tokens, ranks)
+    length = longest_sequence(tried.stages, budget, job.micro_batch, limit, ranks)
+    if held == math.inf:
+        return batch, length
+    return min(batch, int(held * ranks / job.sequence_tokens)), min(length, int(held * ranks / job.micro_batch))
 
 
 def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement:
     """Everything that the answer says about *placement*, ways to fit left out."""
     judged = verdict(tried, known.process, placement)
-    job, mesh, top = tried.job, tried.mesh, tried.top
+    mesh, top = tried.mesh, tried.top
     total = Band(
         low_bytes=min(judged.expected, known.process.low_bytes),
         expected_bytes=judged.expected,
         high_bytes=judged.high,
         basis=known.process.basis,
     )
-    limit = max(job.sequence_tokens, job.architecture.maximum_context_tokens or job.sequence_tokens)
+    micro_batch, length = _most(tried, placement, judged.budget)
     return TrainingPlacement(
         card=placement.device.card,
         count=placement.count,
@@ -85,8 +112,8 @@ def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement
         physical_bytes=placement.device.physical_bytes,
         headroom_bytes=judged.budget - judged.expected,
         host=Host(ram_bytes=judged.host),
-        max_micro_batch=largest_micro_batch(tried.stages, judged.budget, job.sequence_tokens, mesh.context),
-        max_sequence_tokens=longest_sequence(tried.stages, judged.budget, job.micro_batch, limit, mesh.context),
+        max_micro_batch=micro_batch,
+        max_sequence_tokens=length,
         schedule=known.schedule,
         notices=_notices(tried, judged, placement),
     )
@@ -121,6 +148,7 @@ def _notices(tried: Tried, judged: Judged, placement: Placement) -> tuple[Notice
         found.append(
             Notice(code=NoticeCode.TRAINING_OFFLOAD, severity=Severity.CAUTION, params={"offloaded_bytes": judged.host})
         )
+    found += short_of_host_ram(placement, judged.host)
     found += unsuited(placement.device, tried.job.precision)
     if tried.job.attention is AttentionKernel.FLASH and below(placement.device, FLASH_FROM):
         card = placement.device.card or "—"

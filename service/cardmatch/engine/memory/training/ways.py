@@ -10,6 +10,7 @@ import msgspec
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.answer import Change, WayToFit
 from cardmatch.engine.memory.elsewhere import elsewhere
+from cardmatch.engine.memory.host_ram import more_host_ram
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.frameworks import CrossEntropy
 from cardmatch.engine.memory.training.job import TrainingJob
@@ -40,6 +41,11 @@ class Way(NamedTuple):
     where: Placement
     cards: tuple[Change, ...] = ()
 
+    @property
+    def offloads(self) -> bool:
+        """Whether host memory is what makes it run, which is tight at best."""
+        return "offload" in self.fields or any(each.pointer.endswith("/host_ram_bytes") for each in self.cards)
+
 
 def ways_to_fit(
     shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...], *, shrinks: bool
@@ -48,7 +54,7 @@ def ways_to_fit(
 
     *shrinks* says that a smaller micro-batch or a shorter sequence can help at all.
     """
-    sorts = _sorts(shared.job, placement, index, alternatives, shrinks=shrinks)
+    sorts = _sorts(shared, placement, index, alternatives, shrinks=shrinks)
     found = tuple([way for way in (_first(shared, sort) for sort in sorts) if way is not None])
     if found:
         return found
@@ -68,7 +74,7 @@ def _first(shared: Trials, sort: Iterator[Way]) -> WayToFit | None:
             continue
         tried = attempted(shared, job, on)
         judged = verdict(tried, band_of(tried, PROCESS, shared.calibration), way.where)
-        if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and "offload" in way.fields):
+        if judged.verdict in GOOD or (judged.verdict is Verdict.TIGHT and way.offloads):
             changes = tuple([_change(name, value) for name, value in way.fields.items()]) + way.cards
             headroom = judged.budget - judged.expected
             return WayToFit(changes=changes, verdict=judged.verdict, headroom_bytes=headroom)
@@ -89,9 +95,11 @@ def _change(name: str, value: Any) -> Change:
 
 
 def _sorts(
-    job: TrainingJob, placement: Placement, index: int, alternatives: tuple[Placement, ...], *, shrinks: bool
+    shared: Trials, placement: Placement, index: int, alternatives: tuple[Placement, ...], *, shrinks: bool
 ) -> Iterator[Iterator[Way]]:
-    """From what costs least to what costs most: time, quality, money, speed."""
+    """From what costs least to what costs most: memory of the machine, time, quality, money, speed."""
+    job = shared.job
+    yield _more_ram(shared, placement, index)
     yield (Way(fields, placement) for fields in _activations(job))
     yield (Way(fields, placement) for fields in _optimizers(job))
     if shrinks:
@@ -102,6 +110,16 @@ def _sorts(
     yield _more_cards(job, placement, index)
     yield (Way({}, where, changes) for where, changes in elsewhere(placement, index, alternatives))
     yield (Way(fields, placement) for fields in _offloads(job))
+
+
+def _more_ram(shared: Trials, placement: Placement, index: int) -> Iterator[Way]:
+    """A machine with memory enough for what is offloaded."""
+    if placement.host_ram_bytes is None:
+        return
+    tried = attempted(shared, shared.job, mesh(shared.job.workload, shared.job.default_sharding, placement))
+    host = verdict(tried, band_of(tried, PROCESS, shared.calibration), placement).host
+    for where, cards in more_host_ram(placement, index, host):
+        yield Way({}, where, cards)
 
 
 def _lean(job: TrainingJob) -> Fields:
