@@ -161,7 +161,6 @@ def placed(tried: Tried, placement: Placement) -> DiffusionPlacement:
     )
 
 
-<<<<<<< HEAD
 def _low(tried: Tried, judged: Judged) -> int:
     return min(judged.expected, tried.process.low_bytes)
 
@@ -173,13 +172,8 @@ def _within(reserved: Band, total: Band, tried: Tried) -> Band:
     return msgspec.structs.replace(reserved, expected_bytes=expected, low_bytes=min(expected, reserved.low_bytes))
 
 
-def _makeable(tried: Tried, budget: int) -> Makeable:
-    size, room = tried.job.size, budget - tried.context
-    width, height = largest_size(tried.curves, room, size, max(STEP_PIXELS, multiple(tried.job)))
-=======
 def _makeable(tried: Tried, judged: Judged, placement: Placement) -> Makeable:
     size, room = tried.job.size, judged.budget - tried.context
->>>>>>> eae4c85 (Name system RAM where it is what is missing; look for the longest sequence where a model has no limit)
     video = tried.job.pipeline.medium is Medium.VIDEO
     if lacks_host_ram(placement, judged.host):  # however small the picture, the weights have no place
         return Makeable(batch=0, width_pixels=0, height_pixels=0, frames=0 if video else None)
