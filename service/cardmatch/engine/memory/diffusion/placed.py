@@ -177,7 +177,7 @@ def _makeable(tried: Tried, judged: Judged, placement: Placement) -> Makeable:
     video = tried.job.pipeline.medium is Medium.VIDEO
     if lacks_host_ram(placement, judged.host):  # however small the picture, the weights have no place
         return Makeable(batch=0, width_pixels=0, height_pixels=0, frames=0 if video else None)
-    width, height = largest_size(tried.curves, room, size)
+    width, height = largest_size(tried.curves, room, size, max(STEP_PIXELS, multiple(tried.job)))
     return Makeable(
         batch=largest_batch(tried.curves, room, size),
         width_pixels=width,
