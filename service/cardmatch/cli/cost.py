@@ -83,6 +83,7 @@ def _work(arguments: argparse.Namespace) -> dict[str, Any]:
     lengths = given(prompt_tokens=arguments.prompt_tokens, output_tokens=arguments.output_tokens)
     load = given(utilisation=arguments.busy, units_per_month=arguments.units_per_month)
     if load:
+        load |= given(deadline_hours=arguments.deadline_hours)  # refused as a request would be
         return {"kind": "service", "unit": arguments.unit.value, **load, **lengths}
     job = given(units=arguments.units, deadline_hours=arguments.deadline_hours)
     return {"kind": "job", "unit": arguments.unit.value, **job, **lengths}

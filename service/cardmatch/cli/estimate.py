@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from cardmatch.answers.estimate import AnyEstimate, Estimate, EstimateRequest, e
 from cardmatch.answers.misfit import fitted
 from cardmatch.catalogue.pipelines import named_pipeline
 from cardmatch.catalogue.world import bundled
-from cardmatch.cli import diffusion, encode, shorthand, training
+from cardmatch.cli import belonging, diffusion, encode, shorthand, training
 from cardmatch.cli.estimated import estimated
 from cardmatch.cli.output import BAD_INPUT, add_output, show
 from cardmatch.engine.memory.answer import PlacementEstimate
@@ -99,13 +100,27 @@ def _serving(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+_WORKLOADS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "training": training.workload,
+    "diffusion": diffusion.workload,
+    "encode": encode.workload,
+}
+
+
 def _workload(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the options describe. Raises Invalid where one of them goes with another kind of workload."""
+    kind = _kind(arguments)
+    belonging.check(arguments, kind)
+    return _WORKLOADS.get(kind, _serving)(arguments)
+
+
+def _kind(arguments: argparse.Namespace) -> str:
     """The kind that the options say, else the model's own: a pipeline paints."""
     if arguments.encode is not None:
-        return encode.workload(arguments)
+        return "encode"
     if arguments.image or arguments.frames or named_pipeline(bundled().pipelines, arguments.model) is not None:
-        return diffusion.workload(arguments)
-    return _serving(arguments) if arguments.train is None else training.workload(arguments)
+        return "diffusion"
+    return "inference" if arguments.train is None else "training"
 
 
 def _engine(arguments: argparse.Namespace) -> dict[str, str] | None:
@@ -132,11 +147,11 @@ def _body(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _model(text: str) -> str | dict[str, Any]:
-    """A name, or the content of a configuration file."""
+    """A name, or the content of a configuration file. Raises OSError where what looks like one is not there."""
     path = Path(text)
-    if path.suffix == ".json" and path.is_file():
-        return {"kind": "config", "config": msgspec.json.decode(path.read_bytes())}
-    return text
+    if path.suffix != ".json":
+        return text
+    return {"kind": "config", "config": msgspec.json.decode(path.read_bytes())}
 
 
 def _in_words(answer: Estimate, language: Language) -> str:

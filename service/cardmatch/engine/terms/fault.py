@@ -107,6 +107,7 @@ class FaultCode(StrEnum):
     SWEEP_WITHOUT_EFFECT = "sweep_without_effect"  # field: the parameter, which moves no option's cost
     DOLLAR_IS_ONE = "dollar_is_one"  # no param
     ONLY_FOR_SERVICES = "only_for_services"  # field
+    OPTION_OF_OTHER_KIND = "option_of_other_kind"  # kind: of the workload, known: what the option goes with
     ONLY_FOR_JOBS = "only_for_jobs"  # field
     LABEL_TWICE = "label_twice"  # name
     # Reports of benchmark tools. In brackets: params.
