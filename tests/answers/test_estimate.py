@@ -268,3 +268,13 @@ def test_neighbours_and_drafters_are_named_like_any_model() -> None:
     with pytest.raises(Invalid) as refused:
         ask(LLAMA, {"also_resident": [{"model": "no such model at all"}]})
     assert refused.value.faults[0].pointer == "/workload/also_resident/0/model"
+
+
+def test_a_tight_job_says_that_requests_wait() -> None:
+    """A 7B model with a million tokens on four cards is tight, and of 2,000 requests one runs."""
+    workload = {"context_tokens": 1_000_000, "concurrency": 2000}
+    found = ask("7B", workload, [{"card": "rtx-5090", "count": 4}]).placements[0]
+    assert found.verdict is Verdict.TIGHT
+    waiting = [each.params for each in found.notices if each.code == "requests_wait"]
+    assert waiting == [{"max_concurrency": found.max_concurrency, "concurrency": 2000}]
+    assert found.max_concurrency < 10

@@ -94,8 +94,12 @@ class PlacementEstimate(msgspec.Struct, frozen=True, kw_only=True):
     headroom_bytes: Annotated[SignedBytes, Meta(description="Budget less total; negative where that much is missing.")]
     engine_reserves: AnyReserves
     host: Host
-    max_context_tokens: Annotated[TokenCount, Meta(description="The longest single request; 0 where none fits.")]
-    max_concurrency: Annotated[TokenCount, Meta(description="Requests of mean length that run at once.")]
+    max_context_tokens: Annotated[
+        TokenCount, Meta(description="The longest request that runs alone; 0 where none fits.")
+    ]
+    max_concurrency: Annotated[
+        TokenCount, Meta(description="Requests of mean length that run at once; 0 where the longest does not fit.")
+    ]
     command: Annotated[
         str | None, Meta(description="Starts the engine with the length that the verdict assumes; null for a library.")
     ] = None

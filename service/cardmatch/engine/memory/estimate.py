@@ -20,14 +20,15 @@ from cardmatch.engine.memory.need import RULE_OF_THUMB_BYTES_PER_PARAMETER, kv_c
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.profile import profile
 from cardmatch.engine.memory.settle import settle
+from cardmatch.engine.memory.split import check_layout
 from cardmatch.engine.memory.supported import check_card
 from cardmatch.engine.memory.told import Told, log_reading, told
+from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.memory.ways.search import ways_to_fit
 from cardmatch.engine.memory.ways.trial import Request, Trial
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.parameters import ParameterCounts
-from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity, notice
 
 
@@ -142,9 +143,19 @@ def _estimate_one(subject: Subject, index: int, request: Request) -> PlacementEs
             *placed.notices,
             *advisories(job, engine, where, tried.reservation),
             *residents_notices(request.residents, others),
+            *_waiting(placed, job),
             *_checkpoint_notices(subject),
         ),
     )
+
+
+def _waiting(placed: PlacementEstimate, job: ServingJob) -> tuple[Notice, ...]:
+    """Where the verdict is about something else, that some requests wait is said beside it."""
+    capped = any(each.code is NoticeCode.REQUESTS_CAPPED for each in placed.notices)
+    if placed.verdict is not Verdict.TIGHT or placed.max_concurrency >= job.concurrency or capped:
+        return ()
+    most = placed.max_concurrency
+    return (notice(NoticeCode.REQUESTS_WAIT, Severity.CAUTION, max_concurrency=most, concurrency=job.concurrency),)
 
 
 def _checkpoint_notices(subject: Subject) -> tuple[Notice, ...]:
@@ -163,36 +174,6 @@ def _command(subject: Subject, where: Placement, longest: int) -> str | None:
         shared[key] = written(msgspec.structs.replace(subject, placement=beside, longest_tokens=longest))
     found: str | None = shared[key]
     return found
-
-
-def check_layout(architecture: Architecture, placement: Placement, index: int) -> None:
-    """Refuse layouts that no engine can run: heads that do not divide, more stages than layers."""
-    layout, pointer = placement.layout, f"/cards/{index}/layout"
-    for group in architecture.layer_groups:
-        for block in group.blocks:
-            heads = getattr(block, "query_heads", getattr(block, "heads", 0))
-            if heads and heads % layout.tensor:
-                raise Invalid(
-                    Fault(
-                        code=FaultCode.HEADS_NOT_DIVISIBLE,
-                        pointer=f"{pointer}/tensor",
-                        params={"tensor": layout.tensor, "heads": heads, "known": _divisors(heads, placement.count)},
-                    )
-                )
-    layers = len(architecture.layer_order)
-    if layout.pipeline > layers:
-        raise Invalid(
-            Fault(
-                code=FaultCode.MORE_STAGES_THAN_LAYERS,
-                pointer=f"{pointer}/pipeline",
-                params={"pipeline": layout.pipeline, "layers": layers},
-            )
-        )
-
-
-def _divisors(heads: int, most: int) -> list[str]:
-    """The tensor-parallel sizes that would do, as words."""
-    return [str(size) for size in range(1, max(most, 8) + 1) if heads % size == 0]
 
 
 def _notices(job: ServingJob) -> tuple[Notice, ...]:

@@ -9,7 +9,7 @@ from cardmatch.engine.memory.answer import Host, PerGpu, PlacementEstimate
 from cardmatch.engine.memory.cache_layout import CacheLayout
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
-from cardmatch.engine.memory.reservation import Pool, Reservation
+from cardmatch.engine.memory.reservation import Pool, Reservation, Working
 from cardmatch.engine.memory.verdict import Load, Verdict, at_best, worst
 from cardmatch.engine.terms.band import Band, weakest
 
@@ -50,7 +50,7 @@ def place(job: ServingJob, placement: Placement, reservation: Reservation, *, li
         engine_reserves=reservation.reserves,
         host=Host(ram_bytes=reservation.host_ram_bytes),
         max_context_tokens=_max_context(job, reservation) if limits else 0,
-        max_concurrency=_max_concurrency(reservation, usages) * copies if limits else 0,
+        max_concurrency=_max_concurrency(job, reservation, usages) * copies if limits else 0,
         notices=reservation.notices,
     )
 
@@ -72,15 +72,26 @@ def _usage_of(pool: Pool, whole: _Usage, reservation: Reservation, job: ServingJ
 
 def _load(pool: Pool, usage: _Usage, reservation: Reservation, job: ServingJob) -> Load:
     """What *pool* holds with one request of the engine's maximum length, and with all requests."""
-    high = pool.fixed_high_bytes + reservation.noise_high_bytes
+    fixed, high = pool.fixed_expected_bytes, pool.fixed_high_bytes + reservation.noise_high_bytes
+    spared, spared_high = _spared(reservation)
+    one = fixed - spared + usage.one
+    one_high = high - spared_high + usage.one + _spread_above(job, reservation, usage.one)
     return Load(
         pool=pool.name,
         budget_bytes=pool.budget_bytes,
-        one_expected_bytes=pool.fixed_expected_bytes + usage.one,
-        one_high_bytes=high + usage.one + _spread_above(job, reservation, usage.one),
-        all_expected_bytes=pool.fixed_expected_bytes + usage.every,
-        all_high_bytes=high + usage.every + _spread_above(job, reservation, usage.every),
+        one_expected_bytes=one,
+        one_high_bytes=one_high,
+        all_expected_bytes=max(one, fixed + usage.every),
+        all_high_bytes=max(one_high, high + usage.every + _spread_above(job, reservation, usage.every)),
     )
+
+
+def _spared(reservation: Reservation) -> tuple[int, int]:
+    """What one request of the maximum length works with less than all do, expected and at the high end."""
+    if reservation.working is None:
+        return 0, 0
+    every, one = reservation.activations, reservation.working.band(1, reservation.longest_tokens)
+    return every.expected_bytes - one.expected_bytes, every.high_bytes - one.high_bytes
 
 
 def _spread_above(job: ServingJob, reservation: Reservation, cache_bytes: int) -> int:
@@ -144,13 +155,29 @@ def _max_context(job: ServingJob, reservation: Reservation) -> int:
     return tokens
 
 
-def _max_concurrency(reservation: Reservation, usages: list[_Usage]) -> int:
-    """Requests of mean length that fit beside each other, the shared prefix stored once."""
-    most = reservation.most_requests
+def _max_concurrency(job: ServingJob, reservation: Reservation, usages: list[_Usage]) -> int:
+    """Requests of mean length that fit beside each other, the shared prefix stored once; 0 where the longest does not.
+
+    An engine that cannot hold one request of its maximum length does not start.
+    """
+    most, working = reservation.most_requests, reservation.working
+    each = 0 if working is None else working.band(1, job.mean_tokens).expected_bytes
+    fixed = 0 if working is None else reservation.activations.expected_bytes
     for pool, usage in zip(reservation.pools, usages, strict=True):
-        free = pool.budget_bytes - pool.fixed_expected_bytes
-        if free < usage.first:
+        free = pool.budget_bytes - pool.fixed_expected_bytes + fixed
+        if free < max(usage.first + each, usage.one):
             return 0
-        if usage.further:
-            most = min(most, 1 + (free - usage.first) // usage.further)
+        if usage.further + each:
+            most = min(most, 1 + (free - usage.first - each) // (usage.further + each))
+    # The bytes of many are not quite as many times the bytes of one, which were rounded.
+    while working is not None and most and not _at_once(most, working, job, reservation, usages):
+        most -= 1
     return most
+
+
+def _at_once(number: int, working: Working, job: ServingJob, reservation: Reservation, usages: list[_Usage]) -> bool:
+    more = working.band(number, job.mean_tokens).expected_bytes - reservation.activations.expected_bytes
+    return all(
+        pool.fixed_expected_bytes + more + usage.first + (number - 1) * usage.further <= pool.budget_bytes
+        for pool, usage in zip(reservation.pools, usages, strict=True)
+    )

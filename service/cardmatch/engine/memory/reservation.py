@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from cardmatch.engine.memory.bands import fitted_band
 from cardmatch.engine.memory.cache_layout import CacheLayout
+from cardmatch.engine.memory.calibration import Fitted
 from cardmatch.engine.memory.engines.reserves import AnyReserves
 from cardmatch.engine.terms.band import Band
 from cardmatch.engine.terms.notice import Notice
@@ -25,6 +27,23 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     cache: CacheLayout | None = None
 
 
+class Working(msgspec.Struct, frozen=True, kw_only=True):
+    """Activations that grow with requests: *fitted* × (linear · prompt + square · prompt²) for each at once.
+
+    Without *prompt_tokens* half of a request is prompt.
+    """
+
+    fitted: Fitted
+    linear: float
+    square: float = 0.0
+    prompt_tokens: int | None = None
+
+    def band(self, requests: int, tokens: int) -> Band:
+        """What *requests* of *tokens* each take while they are prefilled together."""
+        prompt = self.prompt_tokens or max(1, tokens // 2)
+        return fitted_band(self.fitted, requests * prompt * (self.linear + self.square * prompt))
+
+
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     """What lies on the fullest GPU of a placement, and how requests fill the rest.
 
@@ -35,6 +54,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     (llama.cpp's slots); pools count them as fixed. `offloaded`: a part computes in RAM.
     `noise_low_bytes` and `noise_high_bytes` are what runs of one setup differ by. `max_context_tokens` is given where
     more than the cache grows with a request. `allocates_longest`: a request's cache is as long as the longest's.
+    `working`: `activations`, where they are those of the requests that run, not of a batch that the engine plans for.
     """
 
     weights: Band
@@ -55,4 +75,5 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     noise_high_bytes: int = 0
     max_context_tokens: int | None = None
     allocates_longest: bool = False
+    working: Working | None = None
     notices: tuple[Notice, ...] = ()

@@ -115,13 +115,23 @@ def check_formats(engine: Any, weights: str, cache: KvCache, rows: tuple[CacheRo
             raise _refused(FaultCode.NOT_WITH_MODEL, "kv_cache", _usual(kind), value=side.value)
 
 
+def keeps_cache(engine: Any, cache: KvCache, device: Device) -> bool:
+    """Whether *engine* can keep *cache* on *device*; of a device whose capability is not known it is taken to."""
+    since, capability = _needed(engine, cache), capability_of(device)
+    return since is None or capability is None or capability >= since
+
+
+def _needed(engine: Any, cache: KvCache) -> tuple[int, int] | None:
+    kind = str(engine.__struct_config__.tag)
+    return REFUSED_BELOW.get((kind, cache.value)) if isinstance(cache, KvFormat) else None
+
+
 def check_card(engine: Any, cache: KvCache, device: Device) -> None:
     """Refuse a cache that *engine* cannot keep on *device*. Raises Invalid at /workload/kv_cache."""
-    kind = str(engine.__struct_config__.tag)
-    since = REFUSED_BELOW.get((kind, cache.value)) if isinstance(cache, KvFormat) else None
-    capability = capability_of(device)
-    if since is None or capability is None or capability >= since:
+    since = _needed(engine, cache)
+    if since is None or keeps_cache(engine, cache, device):
         return
+    kind = str(engine.__struct_config__.tag)
     others = tuple(each for each in _usual(kind) if (kind, each) not in REFUSED_BELOW)
     needed = f"{since[0]}.{since[1]}"
     named = {"engine": kind, "value": str(cache), "card": device.card or "—", "needed": needed}

@@ -34,6 +34,7 @@ class NoticeCode(StrEnum):
     MEMORY_HELD_BY_OTHERS = "memory_held_by_others"  # engine, needed_bytes, free_bytes, gpu_memory_utilization
     RESIDENTS_TAKE = "residents_take"  # models, resident_bytes: other models on each GPU
     REQUESTS_CAPPED = "requests_capped"  # engine, concurrency, limit: requests that the engine runs at once
+    REQUESTS_WAIT = "requests_wait"  # max_concurrency, concurrency: that was asked for
     MAX_LENGTH_NEEDED = "max_length_needed"  # engine, limit_tokens: the model's own, context_tokens
     OPTIONS_WITHOUT_EFFECT = "options_without_effect"  # arguments: of a command line
     OPTIONS_NOT_CONSIDERED = "options_not_considered"  # arguments: that change memory in ways that are not computed

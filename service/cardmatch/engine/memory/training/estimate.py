@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.memory.estimate import check_layout
 from cardmatch.engine.memory.explain.training import explain_training
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.reason import check_reason
+from cardmatch.engine.memory.split import check_layout
 from cardmatch.engine.memory.training.answer import TrainingEstimate, TrainingNeed, TrainingPlacement
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.memory.training.job import TrainingJob

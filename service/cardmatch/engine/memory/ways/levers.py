@@ -60,7 +60,7 @@ def lighter_cache(base: Tried, missing: int) -> Iterator[Trial]:
     if not isinstance(trial.job.kv_cache, KvFormat):
         return
     own = bytes_per_element(trial.job.kv_cache)
-    for name in cache_formats(trial.engine):
+    for name in cache_formats(trial.engine, trial.where.device):
         share = 1 - bytes_per_element(name) / own
         if share > 0 and held * share >= missing * _MARGIN:
             change = Change(pointer="/workload/kv_cache", value=name.value)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from cardmatch.engine.memory.answer import WayToFit
 from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN
 from cardmatch.engine.memory.ways import levers, spill
-from cardmatch.engine.memory.ways.trial import Request, Trial, Tried, excess_bytes
+from cardmatch.engine.memory.ways.trial import Request, Trial, Tried, acceptable, excess_bytes
 
 _MOST_TIMES_CARDS = 8
 _MOST_TRIES, _MOST_LAST_TRIES = 2, 6
@@ -57,8 +57,8 @@ def _cards_of(way: WayToFit) -> int:
 
 
 def _first(request: Request, trials: Iterable[Trial], most: int = _MOST_TRIES) -> list[WayToFit]:
-    """The first trial that makes the job run, of at most *most*."""
-    for number, trial in enumerate(trials):
+    """The first trial that makes the job run, of at most *most* that the service would answer."""
+    for number, trial in enumerate(filter(acceptable, trials)):
         if number == most:
             break
         tried = request.tried(trial)

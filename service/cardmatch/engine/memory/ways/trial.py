@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from cardmatch.engine.memory.answer import Change, PlacementEstimate, WayToFit
 from cardmatch.engine.memory.calibration import MemoryCalibration
-from cardmatch.engine.memory.engines.registry import AnyEngine, arranged, reserve
+from cardmatch.engine.memory.engines.registry import LLAMA_CPP_KIN, AnyEngine, arranged, reserve
 from cardmatch.engine.memory.inference import Resident
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.named import Find, nobody, resident_bytes
@@ -16,7 +17,10 @@ from cardmatch.engine.memory.placed import place
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.profile import profile, stored_as
 from cardmatch.engine.memory.reservation import Reservation
+from cardmatch.engine.memory.split import check_layout
+from cardmatch.engine.memory.supported import check_card
 from cardmatch.engine.memory.verdict import Verdict
+from cardmatch.engine.terms.fault import Invalid
 
 GOOD = frozenset({Verdict.COMFORTABLE, Verdict.FITS})
 
@@ -68,7 +72,32 @@ class Request(msgspec.Struct, kw_only=True):
     reweighted: dict[str, ServingJob] = {}
 
     def tried(self, trial: Trial) -> Tried:
-        """*trial* judged."""
+        """*trial* judged; one without changes with the most that it holds."""
+        found = self._judged(trial)
+        if trial.changes or not isinstance(trial.engine, LLAMA_CPP_KIN):
+            return found
+        return msgspec.structs.replace(found, placed=self._limited(trial, found.placed))
+
+    def _limited(self, trial: Trial, placed: PlacementEstimate) -> PlacementEstimate:
+        """*placed* with the most that llama.cpp holds when asked for it: its buffers grow with slots and length."""
+        job = trial.job
+
+        def at_once(number: int) -> bool:
+            return self._judged(_changed(trial, concurrency=number)).placed.verdict not in _WAITING
+
+        def alone(tokens: int) -> bool:
+            asked = _changed(trial, context_tokens=tokens, mean_tokens=tokens, concurrency=1)
+            return self._judged(asked).placed.verdict is not Verdict.DOES_NOT_FIT
+
+        runs = 0 if placed.verdict in _WAITING else job.concurrency
+        starts = 0 if placed.verdict is Verdict.DOES_NOT_FIT else job.context_tokens
+        return msgspec.structs.replace(
+            placed,
+            max_concurrency=_settled(placed.max_concurrency, runs, at_once),
+            max_context_tokens=_settled(placed.max_context_tokens, min(starts, job.longest_possible_tokens), alone),
+        )
+
+    def _judged(self, trial: Trial) -> Tried:
         where = arranged(trial.engine, trial.where)
         if self.residents:
             others = resident_bytes(self.residents, trial.engine, where, self.find, self.calibration)
@@ -84,6 +113,38 @@ class Request(msgspec.Struct, kw_only=True):
             sums = profile(job.architecture, checkpoint).sums
             self.reweighted[name] = msgspec.structs.replace(job, checkpoint=checkpoint, sums=sums)
         return self.reweighted[name]
+
+
+_WAITING = frozenset({Verdict.QUEUES, Verdict.DOES_NOT_FIT})
+_MOST_STEPS = 16
+
+
+def _changed(trial: Trial, **replaced: Any) -> Trial:
+    """*trial* with fields of its job replaced, judged without limits of its own."""
+    return trial.also(Change(pointer="", value=None), **replaced)
+
+
+def _settled(number: int, good: int, holds: Callable[[int], bool]) -> int:
+    """*number*, or where that does not hold a smaller one that does, from *good* upwards."""
+    if number <= good or holds(number):
+        return max(number, good)
+    bad = number
+    for _ in range(_MOST_STEPS):
+        if bad - good < 2:
+            break
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good
+
+
+def acceptable(trial: Trial) -> bool:
+    """Whether a request with the changes of *trial* would be answered: its layout and its cache are possible there."""
+    try:
+        check_layout(trial.job.architecture, arranged(trial.engine, trial.where), 0)
+        check_card(trial.engine, trial.job.kv_cache, trial.where.device)
+    except Invalid:
+        return False
+    return True
 
 
 def excess_bytes(tried: Tried) -> int:

@@ -15,8 +15,8 @@ from cardmatch.engine.memory.extras import slots_bytes
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.rank_cache import rank_token_bytes, state_page_bytes
-from cardmatch.engine.memory.reservation import Pool, Reservation
-from cardmatch.engine.memory.weights import PipelineStage, pipeline_stages, rank_bytes
+from cardmatch.engine.memory.reservation import Pool, Reservation, Working
+from cardmatch.engine.memory.weights import pipeline_stages, rank_bytes
 from cardmatch.engine.memory.widths import widest
 from cardmatch.engine.models.architecture import Architecture, Attention
 from cardmatch.engine.models.cache import CacheKind, CacheRow, by_layer
@@ -38,35 +38,57 @@ def reserve(
     """
     fitted = calibration.transformers
     longest = job.context_tokens
-    stage, cache = _binding(job, placement)
-    weights = sure(stage.weights_bytes + untied_head_bytes(job, placement) + slots_bytes(job, 1, None, None))
-    activations = _activations(job, options, placement, fitted)
+    stages = _stages(job, placement)
+    beside = untied_head_bytes(job, placement) + slots_bytes(job, 1, None, None)
+    share = -(-job.concurrency // placement.layout.data)
+    binding, cache = max(stages, key=lambda each: each[0] + job.concurrency * each[1].request_bytes(job.mean_tokens))
+    weights = sure(binding + beside)
+    working = _working(job, options, placement, fitted)
+    activations = working.band(share, job.mean_tokens)
     base = fitted_band(fitted.base_bytes, 1)
     context = fitted_band(fitted.context_bytes, 1)
-    fixed = add(weights, activations, base, context)
     budget = placement.device.memory_bytes - placement.occupied_bytes
-    share = -(-job.concurrency // placement.layout.data)
     static = options.cache_implementation is CacheImplementation.STATIC
     held_cache = cache.total_bytes(share, longest if static else job.mean_tokens)
+    outside = add(base, context)
+    pools = tuple([_pool(budget, add(sure(held + beside), activations, outside), each) for held, each in stages])
+    free = [(pool.budget_bytes - pool.fixed_expected_bytes + activations.expected_bytes, pool.cache) for pool in pools]
     return Reservation(
         weights=weights,
         activations=activations,
-        overhead=add(base, context),
+        overhead=outside,
         cache=cache,
-        pools=(
-            Pool(
-                name="device_memory",
-                budget_bytes=budget,
-                fixed_expected_bytes=fixed.expected_bytes,
-                fixed_high_bytes=fixed.high_bytes,
-            ),
-        ),
+        pools=pools,
         longest_tokens=longest,
         most_requests=1 << 30,
         budget_bytes=budget,
         allocates_longest=static,
+        working=working,
+        max_context_tokens=min(_longest(room, each or cache, working, job) for room, each in free),
         reserves=_reserves(options, weights, held_cache, base, add(activations, context)),
     )
+
+
+def _pool(budget: int, fixed: Band, cache: CacheLayout) -> Pool:
+    return Pool(
+        name="device_memory",
+        budget_bytes=budget,
+        fixed_expected_bytes=fixed.expected_bytes,
+        fixed_high_bytes=fixed.high_bytes,
+        cache=cache,
+    )
+
+
+def _longest(room: int, cache: CacheLayout, working: Working, job: ServingJob) -> int:
+    """The longest request whose cache and activations fit in *room* bytes; 0 where none does."""
+    low, high = 0, job.longest_possible_tokens
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cache.request_bytes(middle) + working.band(1, middle).expected_bytes <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _reserves(options: Transformers, weights: Band, held_cache: int, base: Band, beside: Band) -> TransformersReserves:
@@ -80,18 +102,16 @@ def _reserves(options: Transformers, weights: Band, held_cache: int, base: Band,
     )
 
 
-def _binding(job: ServingJob, placement: Placement) -> tuple[PipelineStage, CacheLayout]:
-    """The stage with the most weights and cache together."""
+def _stages(job: ServingJob, placement: Placement) -> list[tuple[int, CacheLayout]]:
+    """Weights and cache of every stage."""
     found = pipeline_stages(job.sums, job.architecture.layer_order, placement.layout)
     only = len(found) == 1
     stages = []
     for stage in found:
         rows = job.cache_rows if only else by_layer(job.architecture, range(stage.start, stage.start + stage.layers))
         cache = CacheLayout(terms=tuple(_term(row, job, placement.layout.tensor) for row in rows))
-        stages.append((stage, cache))
-    return max(
-        stages, key=lambda each: each[0].weights_bytes + job.concurrency * each[1].request_bytes(job.mean_tokens)
-    )
+        stages.append((stage.weights_bytes, cache))
+    return stages
 
 
 def untied_head_bytes(job: ServingJob, placement: Placement) -> int:
@@ -110,16 +130,17 @@ def _term(row: CacheRow, job: ServingJob, tensor: int) -> CacheTerm:
     return CacheTerm(bytes_per_token=-(-each // row.tokens_per_entry), cap_tokens=row.window_tokens)
 
 
-def _activations(
+def _working(
     job: ServingJob, options: Transformers, placement: Placement, calibration: TransformersCalibration
-) -> Band:
+) -> Working:
     """The widest layer over the prompts of the batch, and with eager attention its scores."""
-    prompt = options.prompt_tokens or max(1, job.mean_tokens // 2)
-    batch = -(-job.concurrency // placement.layout.data)
-    units = batch * prompt * widest(job.widths, placement.layout.tensor) * _ACTIVATION_BYTES
-    if options.attn_implementation is AttentionImplementation.EAGER:
-        units += batch * prompt * prompt * query_heads(job.architecture) * _SCORE_BYTES
-    return fitted_band(calibration.forward_widths, units)
+    eager = options.attn_implementation is AttentionImplementation.EAGER
+    return Working(
+        fitted=calibration.forward_widths,
+        linear=widest(job.widths, placement.layout.tensor) * _ACTIVATION_BYTES,
+        square=query_heads(job.architecture) * _SCORE_BYTES if eager else 0,
+        prompt_tokens=options.prompt_tokens,
+    )
 
 
 def query_heads(architecture: Architecture) -> int:
