@@ -9,7 +9,7 @@ import pytest
 
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.hardware.layout import SINGLE
-from cardmatch.engine.speed.arrivals import Queue, waiting
+from cardmatch.engine.speed.arrivals import queue_of, waiting
 from cardmatch.engine.speed.lengths import lengths
 from cardmatch.engine.speed.serving import seat_pace
 from cardmatch.engine.speed.steady import constant_load, steady
@@ -34,7 +34,7 @@ def test_p95_latency_lies_within_a_tenth_of_the_simulation(
     model, where = shape(weights=weights), seat(card, slots=slots)
     pace = seat_pace(model, where, bundled().calibration.speed)
     spread = lengths(output, output * P95_OVER_MEAN)
-    queue = Queue(model, SINGLE, pace, slots, prompt, spread)
+    queue = queue_of(model, SINGLE, pace, slots, prompt, spread)
     capacity = steady(constant_load(model, SINGLE, slots, prompt, output), pace).requests_per_second
     arrivals = load * capacity
     server = Server(
@@ -56,5 +56,5 @@ def test_more_than_the_capacity_is_not_sustained() -> None:
     """Requests that come faster than they can be served have no latency."""
     model, where = shape(), seat("rtx-4090", slots=16)
     pace = seat_pace(model, where, bundled().calibration.speed)
-    queue = Queue(model, SINGLE, pace, 16, 1000, lengths(250, None))
+    queue = queue_of(model, SINGLE, pace, 16, 1000, lengths(250, None))
     assert waiting(queue, 1000.0) is None

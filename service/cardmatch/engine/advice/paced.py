@@ -14,7 +14,7 @@ from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.job import ServingJob
 from cardmatch.engine.memory.placement import Placement
 from cardmatch.engine.memory.training.job import TrainingJob
-from cardmatch.engine.speed.arrivals import Queue, waiting
+from cardmatch.engine.speed.arrivals import queue_of, waiting
 from cardmatch.engine.speed.band import Doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from cardmatch.engine.speed.chip import Chip, chip_of
@@ -24,7 +24,7 @@ from cardmatch.engine.speed.placed import seat_of
 from cardmatch.engine.speed.serving import QUEUE_PER_REQUEST, Seat, seat_pace, serving_doubt
 from cardmatch.engine.speed.shape import Shape, shape_of
 from cardmatch.engine.speed.steady import settled
-from cardmatch.engine.speed.step import SIXTEEN_BITS, decode_work, link_seconds, prefill_work, timed
+from cardmatch.engine.speed.step import SIXTEEN_BITS, decode_work, decoding, link_seconds, prefill_work, timed
 from cardmatch.engine.speed.training import run_of, training_speed
 from cardmatch.engine.terms.units import GB
 
@@ -37,6 +37,14 @@ class _Place(NamedTuple):
     pace: Pace
     sure: Doubt
     travel_seconds: float
+    curves: dict[tuple[int, int], Curve]
+
+    def curve(self, prompt_tokens: int, output_tokens: int) -> Curve:
+        """Times at any number of requests at once of these lengths; bounds and trials ask for the same one."""
+        found = self.curves.get((prompt_tokens, output_tokens))
+        if found is None:
+            found = self.curves[prompt_tokens, output_tokens] = _curve(self, prompt_tokens, output_tokens)
+        return found
 
 
 class _Known(NamedTuple):
@@ -48,6 +56,7 @@ class _Known(NamedTuple):
     shapes: dict[int, tuple[ServingJob, Shape]]
     chips: dict[tuple[str, str | None], Chip]
     places: dict[tuple[object, ...], _Place]
+    paces: dict[tuple[object, ...], tuple[Pace, Doubt]]
 
     def shape(self, job: ServingJob) -> Shape:
         """The shape of *job*."""
@@ -75,31 +84,42 @@ class _Known(NamedTuple):
             found = self.places[key] = _placed(self, shape, seat, where.nodes)
         return found
 
+    def pace(self, shape: Shape, seat: Seat) -> tuple[Pace, Doubt]:
+        """What the engine reaches on *seat*, and how sure that is: of a model only its kernels and mixture count."""
+        layout = seat.layout
+        spread = layout.tensor, layout.pipeline, layout.expert, seat.link
+        key = (seat.engine, id(seat.chip), shape.kernel, shape.is_mixture, spread)
+        found = self.paces.get(key)
+        if found is None:
+            sure = serving_doubt(shape, seat, self.speed, exact_model=self.exact_model)
+            found = self.paces[key] = (seat_pace(shape, seat, self.speed), sure)
+        return found
+
 
 def _placed(known: _Known, shape: Shape, seat: Seat, nodes: int) -> _Place:
     """Between machines go the activations of each token, from a stage to the next, over the network."""
-    sure = serving_doubt(shape, seat, known.speed, exact_model=known.exact_model)
     if nodes == 1:
-        return _Place(shape, seat, seat_pace(shape, seat, known.speed), sure, 0.0)
+        pace, sure = known.pace(shape, seat)
+        return _Place(shape, seat, pace, sure, 0.0, {})
     layout = msgspec.structs.replace(seat.layout, pipeline=seat.layout.pipeline // nodes)
-    inside = seat_pace(shape, msgspec.structs.replace(seat, layout=layout), known.speed)
+    inside, sure = known.pace(shape, msgspec.structs.replace(seat, layout=layout))
     hops, network = nodes - 1, known.network
     travel = hops * shape.hidden * SIXTEEN_BITS / (network.gb_s * GB)
     pace = inside._replace(
         step_seconds=inside.step_seconds + hops * network.hop_seconds,
         request_seconds=inside.request_seconds + travel,
     )
-    return _Place(shape, seat, pace, sure, travel)
+    return _Place(shape, seat, pace, sure, travel, {})
 
 
 def paces_of(speed: SpeedCalibration, network: Network, *, exact_model: bool) -> Paces:
     """The paces of one request."""
-    known = _Known(speed, network, exact_model, {}, {}, {})
+    known = _Known(speed, network, exact_model, {}, {}, {}, {})
 
     def serving(
         job: ServingJob, engine: AnyEngine, card: Card, where: Placement, prompt_tokens: int, output_tokens: int
     ) -> Curve:
-        return _curve(known.place(job, engine, card, where), prompt_tokens, output_tokens)
+        return known.place(job, engine, card, where).curve(prompt_tokens, output_tokens)
 
     def queue(
         job: ServingJob, engine: AnyEngine, card: Card, where: Placement, prompt: int, output: int, longest: float
@@ -125,9 +145,17 @@ def _curve(place: _Place, prompt_tokens: int, output_tokens: int) -> Curve:
     travel, stages, output = place.travel_seconds * prompt_tokens, layout.pipeline, max(output_tokens, 1.0)
     context = prompt_tokens + output_tokens / 2
     prefill = timed(prefill_work(shape, layout, prompt_tokens), pace).seconds
+    decode = decoding(shape, layout, context)
+    known: dict[float, Served] = {}
 
     def at(batch: float) -> Served:
-        step = timed(decode_work(shape, layout, max(1.0, batch / stages), context), pace)
+        found = known.get(batch)
+        if found is None:
+            found = known[batch] = reckoned(batch)
+        return found
+
+    def reckoned(batch: float) -> Served:
+        step = timed(decode(max(1.0, batch / stages)), pace)
         now = settled(batch, stages, output, step.seconds, prefill)
         reading = step.memory_seconds + step.cache_seconds
         return Served(
@@ -149,11 +177,11 @@ def _waits(place: _Place, prompt_tokens: int, output_tokens: int, longest: float
     """Times under random arrivals, as the speed room's queues have them."""
     output, sure = lengths(output_tokens, longest), place.sure
     travel = place.travel_seconds * prompt_tokens
-    alone = _curve(place, prompt_tokens, output_tokens)
+    alone = place.curve(prompt_tokens, output_tokens)
+    queue = queue_of(place.shape, place.seat.layout, place.pace, 1.0, prompt_tokens, output)
 
     def at(arrivals: float, slots: int) -> Served | None:
-        queue = Queue(place.shape, place.seat.layout, place.pace, float(slots), prompt_tokens, output)
-        found = waiting(queue, arrivals)
+        found = waiting(queue._replace(slots=float(slots)), arrivals)
         if found is None:
             return None
         shares = alone(max(found.batch, 1.0))

@@ -8,13 +8,14 @@ Halfin-Whitt form, times (1 + cv²) / 2 for lengths that vary. Checked against a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.speed.lengths import Z95, Lengths
 from cardmatch.engine.speed.pace import Pace
 from cardmatch.engine.speed.shape import Shape
-from cardmatch.engine.speed.step import decode_work, prefill_work, timed
+from cardmatch.engine.speed.step import decoding, prefill_work, timed
 
 MOST_ITERATIONS = 60
 SETTLED = 1e-3
@@ -38,26 +39,24 @@ class Waiting(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """What arrivals meet: a copy of *shape* on *layout* at *pace* with *slots*."""
+    """What arrivals meet: a copy of the model with *slots*; seconds of a step of so many requests in mid-service, and
+    of one prompt's arithmetic, per stage.
+    """
 
-    shape: Shape
-    layout: Layout
-    pace: Pace
+    step: Callable[[float], float]
+    prefill: float
     slots: float
-    prompt_tokens: float
     output: Lengths
 
-    def step(self, batch: float) -> float:
-        """Seconds of a step of *batch* requests in mid-service."""
-        context = self.prompt_tokens + self.output.seen_mean
-        work = decode_work(self.shape, self.layout, max(1.0, batch / self.layout.pipeline), context)
-        return timed(work, self.pace).seconds
 
-    @property
-    def prefill(self) -> float:
-        """Seconds of arithmetic for one prompt, per stage."""
-        work = prefill_work(self.shape, self.layout, self.prompt_tokens)
-        return timed(work, self.pace).seconds / self.layout.pipeline
+def queue_of(shape: Shape, layout: Layout, pace: Pace, slots: float, prompt_tokens: float, output: Lengths) -> Queue:
+    """The queue before a copy of *shape* on *layout* at *pace*."""
+    decode, stages = decoding(shape, layout, prompt_tokens + output.seen_mean), layout.pipeline
+
+    def step(batch: float) -> float:
+        return timed(decode(max(1.0, batch / stages)), pace).seconds
+
+    return Queue(step, timed(prefill_work(shape, layout, prompt_tokens), pace).seconds / stages, slots, output)
 
 
 def waiting(queue: Queue, requests_per_second: float) -> Waiting | None:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.hardware.layout import Layout
-from cardmatch.engine.speed.arrivals import Percentiles, Queue, Waiting, waiting
+from cardmatch.engine.speed.arrivals import Percentiles, Waiting, queue_of, waiting
 from cardmatch.engine.speed.band import FIRST_TOKEN, Doubt, SpeedBand, doubt
 from cardmatch.engine.speed.calibration import SpeedCalibration
 from cardmatch.engine.speed.chip import Chip
@@ -187,7 +187,7 @@ def _closed(asked: _Asked) -> ServingSpeed:
 def _open(asked: _Asked, arrivals: float) -> ServingSpeed:
     """Random arrivals, shared evenly among the copies."""
     layout, load = asked.seat.layout, asked.load
-    queue = Queue(asked.shape, layout, asked.pace, max(asked.seat.slots, 1.0), load.prompt_tokens, asked.output)
+    queue = queue_of(asked.shape, layout, asked.pace, max(asked.seat.slots, 1.0), load.prompt_tokens, asked.output)
     return _speed(asked, min(arrivals, asked.capacity), waiting(queue, arrivals / layout.data))
 
 

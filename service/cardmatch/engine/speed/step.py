@@ -8,6 +8,7 @@ pass it on to and back). Bandwidth, unpacking and arithmetic overlap, so their t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cardmatch.engine.hardware.layout import Layout
@@ -51,17 +52,19 @@ class Step(NamedTuple):
     seconds: float
 
 
-def weights_read(shape: Shape, layout: Layout, batch: float) -> float:
-    """Bytes of weights that one GPU reads in a step of *batch* tokens, all pipeline stages together."""
+def _always_read(shape: Shape, layout: Layout) -> float:
+    """Bytes of weights that one GPU reads in every step, routed experts apart."""
     share, tensor = shape.weights, layout.tensor
     heads = sum(size * max(1, number // tensor) / number for number, size in share.by_heads)
-    read = share.sharded / tensor + share.replicated + heads
-    if not shape.experts:
-        return read
+    return share.sharded / tensor + share.replicated + heads
+
+
+def _experts_read(shape: Shape, layout: Layout, batch: float) -> float:
+    """Bytes of routed experts that one GPU reads in a step of *batch* tokens, all pipeline stages together."""
     ranks, tokens = layout.tensor, batch
     if layout.expert > layout.tensor:
         ranks, tokens = layout.expert, batch * layout.data
-    return read + sum(each.bytes * covered(each, tokens) for each in shape.experts) / ranks
+    return sum(each.bytes * covered(each, tokens) for each in shape.experts) / ranks
 
 
 def covered(each: ExpertWeights, tokens: float) -> float:
@@ -128,19 +131,27 @@ def exchanged(shape: Shape, layout: Layout, tokens: float) -> Exchanged:
     return Exchanged(sent, exchanges, ring)
 
 
+def decoding(shape: Shape, layout: Layout, context: float) -> Callable[[float], Work]:
+    """Requests at once, with *context* tokens each, to the step in which each gets its next, through all stages.
+
+    What is the same for any number of requests is reckoned once: searches ask for many numbers.
+    """
+    always, cache = _always_read(shape, layout), cache_read(shape, layout, context)
+    multiplied, tensor, launches = 2.0 * shape.multiplied, layout.tensor, shape.launches
+    apart, mixed = layout.gpus > 1, bool(shape.experts)
+
+    def at(batch: float) -> Work:
+        sent = exchanged(shape, layout, batch) if apart else _NOTHING
+        read = always + _experts_read(shape, layout, batch) if mixed else always
+        flops = multiplied * batch / tensor
+        return Work(read, batch * cache, flops, sent.bytes, sent.exchanges, sent.ring_hops, launches, batch)
+
+    return at
+
+
 def decode_work(shape: Shape, layout: Layout, batch: float, context: float) -> Work:
     """A step in which *batch* requests with *context* tokens each get their next token, through all stages."""
-    sent = exchanged(shape, layout, batch) if layout.gpus > 1 else _NOTHING
-    return Work(
-        weights_bytes=weights_read(shape, layout, batch),
-        cache_bytes=batch * cache_read(shape, layout, context),
-        flops=2.0 * shape.multiplied * batch / layout.tensor,
-        sent_bytes=sent.bytes,
-        exchanges=sent.exchanges,
-        ring_hops=sent.ring_hops,
-        launches=shape.launches,
-        requests=batch,
-    )
+    return decoding(shape, layout, context)(batch)
 
 
 def prefill_work(shape: Shape, layout: Layout, tokens: float) -> Work:
