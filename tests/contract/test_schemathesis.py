@@ -49,7 +49,7 @@ def map_case(_: Any, case: Case) -> Case:
         if isinstance(case.query, dict) and case.query.get("card"):
             case.query["card"] = [_card(name) for name in case.query["card"]]
         if case.path_parameters and "id" in case.path_parameters:
-            draw = _model if case.operation.path.startswith("/models") else _card
+            draw = {"/models/{id}": _model, "/pipelines/{id}": _pipeline}.get(case.operation.path, _card)
             case.path_parameters["id"] = draw(case.path_parameters["id"])
     return case
 
@@ -72,6 +72,11 @@ def _card(drawn: str) -> str:
 def _model(drawn: str) -> str:
     models = list(bundled().models)
     return models[len(drawn) * 37 % len(models)]
+
+
+def _pipeline(drawn: str) -> str:
+    pipelines = list(bundled().pipelines)
+    return pipelines[len(drawn) % len(pipelines)]
 
 
 def filter_failure(_: Any, failure: Any, __: Any, ___: Any) -> bool:
@@ -124,11 +129,11 @@ def _beyond_schemas(case: Case, response: Any) -> list[Any]:
 def _enough_was_answered() -> Iterator[None]:
     """Of valid requests a good part is answered: checks that only ever see refusals prove nothing."""
     yield
+    sys.stderr.write(f"\n{_drawn.total()} requests drawn: {dict(_drawn)}\n")
     for operation in OPERATIONS:
         label = f"{operation.method} {operation.path}"
         seen = {
             status: count for (name, mode, status), count in _outcomes.items() if (name, mode) == (label, "positive")
         }
         assert not seen or seen.get(200, 0) >= sum(seen.values()) / 10, (label, seen)
-    sys.stderr.write(f"\n{_drawn.total()} requests drawn: {dict(_drawn)}\n")
     assert not _SOAKING or _drawn.total() >= LEAST_WHEN_SOAKING
