@@ -75,7 +75,7 @@ def _model(drawn: str) -> str:
 
 
 def _pipeline(drawn: str) -> str:
-    pipelines = list(bundled().pipelines)
+    pipelines = list(bundled().pipelines.rows)
     return pipelines[len(drawn) % len(pipelines)]
 
 
