@@ -158,3 +158,41 @@ def test_a_state_space_model_has_no_longest_sequence_of_its_own() -> None:
     }
     assert len(lengths) == 1
     assert lengths.pop() > 4096
+
+
+def test_whisper_keeps_its_encoder_s_activations() -> None:
+    """Korthikanti et al.: 34 bytes × batch × length × width a layer, dropout aside; and cross-attention.
+
+    Whisper large: 32 encoder layers of width 1,280 over 1,500 positions (arXiv 2212.04356), keys and values in 32
+    decoder layers.
+    """
+    asked = {"method": "full", "micro_batch": 16, "gradient_checkpointing": "none"}
+    answer = ask("whisper large v3", asked, ["a100-sxm-40"])
+    encoder = 16 * 1500 * 1280 * 32 * 33
+    crossed = 16 * 1500 * 1280 * 32 * 2 * 2
+    decoder = 16 * 448 * 1280 * 32 * 45
+    assert answer.need.activations_bytes == pytest.approx(encoder + crossed + decoder, rel=0.1)
+    assert answer.placements[0].verdict is Verdict.DOES_NOT_FIT
+    assert [each.code for each in answer.notices] == [NoticeCode.ENCODER_COUNTED]
+
+
+@pytest.mark.parametrize("checkpointing", ["none", "selective", "full"])
+def test_whisper_s_largest_batch_is_the_last_that_runs(checkpointing: str) -> None:
+    """Every window brings an encoder's activations, so batches end sooner than the decoder's tokens say."""
+    asked = {"method": "full", "gradient_checkpointing": checkpointing}
+    most = ask("whisper large v3", asked, ["rtx-4090"]).placements[0].max_micro_batch
+    kept = [
+        ask("whisper large v3", asked | {"micro_batch": size}, ["rtx-4090"]).placements[0] for size in (most, most + 1)
+    ]
+    assert [each.verdict is Verdict.DOES_NOT_FIT for each in kept] == [False, True]
+
+
+def test_adapters_reach_the_encoder_too() -> None:
+    """PEFT's int8 ASR guide: r = 32 on q_proj and v_proj of whisper-large-v2 are 15,728,640 trainable parameters."""
+    asked = {"method": "lora", "lora": {"rank": 32, "targets": ["q_proj", "v_proj"]}}
+    assert ask("whisper large v2", asked).need.trainable_parameters == 15_728_640
+
+
+def test_pictures_are_said_to_be_left_out() -> None:
+    """How many pictures a sequence holds is not known, so what their encoder keeps is not counted, and that is said."""
+    assert NoticeCode.TOWERS_NOT_COUNTED in {each.code for each in ask("qwen2.5 vl 7b", {"method": "lora"}).notices}

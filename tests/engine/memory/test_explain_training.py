@@ -92,3 +92,12 @@ def test_a_training_line_says_its_numbers_and_where_the_rule_stands() -> None:
     assert lines["optimizer_states"]["numbers"]["bytes_each"] == 4
     assert lines["trained_weights"]["source"]["version"] == "arXiv 1910.02054"
     assert lines["context"]["measured"]["rows"] > 0
+
+
+@pytest.mark.parametrize("checkpointing", ["none", "selective", "full"])
+@pytest.mark.parametrize("fused_loss", [True, False])
+def test_training_of_an_encoder_decoder(checkpointing: str, fused_loss: bool) -> None:  # noqa: FBT001 - a case
+    """With what each sequence's source adds, whichever moment is the peak."""
+    job = {"kind": "training", "method": "lora", "micro_batch": 16, "fused_loss": fused_loss}
+    body = {"model": "whisper large v3", "workload": job | {"gradient_checkpointing": checkpointing}}
+    _explained({**body, "cards": ["a100-sxm-80"]})

@@ -45,6 +45,8 @@ class NoticeCode(StrEnum):
     FIT_MOVES_LAYERS = "fit_moves_layers"  # margin_bytes that llama.cpp leaves free, moved_bytes that go to RAM
     TRAINING_OFFLOAD = "training_offload"  # offloaded_bytes
     HOST_RAM_SHORT = "host_ram_short"  # needed_bytes, available_bytes, missing_bytes of the machine's memory
+    ENCODER_COUNTED = "encoder_counted"  # source_tokens that the encoder reads with each sequence
+    TOWERS_NOT_COUNTED = "towers_not_counted"  # no param
     ALLOCATOR_SQUEEZED = "allocator_squeezed"  # budget_bytes
     PRECISION_NOT_NATIVE = "precision_not_native"  # card, precision
     FLASH_NOT_ON_CARD = "flash_not_on_card"  # card

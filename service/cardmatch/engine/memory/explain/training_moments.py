@@ -28,23 +28,34 @@ def activation_lines(tried: Tried, calibration: TrainingCalibration) -> list[Exp
     demand, size = tried.fullest, tried.top
     eager = demand.eager and not demand.recomputes
     factor = calibration.eager_factor.value if eager else 1.0
-    kept = _growing(tried, factor, demand.kept_per_token, demand.kept_scores)
+    kept = _growing(tried, factor, (demand.kept_per_token, demand.kept_scores, demand.sourced.kept))
     fitted = measured(calibration.eager_factor, calibration.as_of) if eager else None
     lines = [line(Rule.KEPT_ACTIVATIONS, size.kept, kept, _ACTIVATIONS, fitted)]
     if size.moment is Moment.LOSS:
         return lines + _loss(tried, calibration)
     sharded = calibration.sharded_live_factor.value if demand.sharded else 1.0
     factor = calibration.live_factor.value * sharded
-    live = _growing(tried, factor, demand.live_per_token, demand.live_scores)
+    live = _growing(tried, factor, _live(tried))
     fitted = measured(calibration.live_factor, calibration.as_of)
     return [*lines, line(Rule.LIVE_LAYER, size.live, live, _ACTIVATIONS, fitted)]
 
 
-def _growing(tried: Tried, factor: float, token_bytes: float, pair_bytes: float) -> dict[str, Scalar]:
+def _live(tried: Tried) -> tuple[float, float, float]:
+    """Of the decoder's layer and the encoder's the one that holds more."""
+    on, at = tried.curves, (tried.tokens, tried.job.sequence_tokens)
+    demand = tried.fullest
+    if on.encoder.at(*at) > on.live.at(*at):
+        return 0.0, 0.0, demand.sourced.encoder
+    return demand.live_per_token, demand.live_scores, demand.sourced.live
+
+
+def _growing(tried: Tried, factor: float, sizes: tuple[float, float, float]) -> dict[str, Scalar]:
+    token_bytes, pair_bytes, sequence_bytes = sizes
     return {
         "factor": factor,
         "token_bytes": token_bytes,
         "pair_bytes": pair_bytes,
+        "sequence_bytes": sequence_bytes,
         "sequence_tokens": tried.job.sequence_tokens,
         "tokens": tried.tokens,
     }

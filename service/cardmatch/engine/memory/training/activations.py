@@ -17,6 +17,7 @@ from cardmatch.engine.models.architecture import (
     CompressedAttention,
     CrossAttention,
     Dense,
+    Encoder,
     Experts,
     LatentAttention,
     LayerGroup,
@@ -39,6 +40,11 @@ def layers(architecture: Architecture, style: Style) -> tuple[tuple[int, Saved],
         (count, layer(group, architecture.hidden_size, style))
         for group, count in zip(architecture.layer_groups, counts, strict=True)
     )
+
+
+def encoder_layer(encoder: Encoder | None, style: Style) -> Saved:
+    """What one layer of an encoder keeps of a token of its source."""
+    return Saved() if encoder is None else layer(encoder.layer, encoder.hidden_size, style)
 
 
 def layer(group: LayerGroup, hidden: int, style: Style) -> Saved:
@@ -87,8 +93,12 @@ def _cross(block: CrossAttention, hidden: int, style: Style) -> Saved:
     queries = block.query_heads * block.head_size
     into = input_bytes(style, hidden, ("q_proj",))
     core = _core(style, hidden, queries, 0, 0, block.query_heads, into)
-    # The source's keys and values are per image or audio, not per token; spread over a context as long as the source.
-    return core._replace(sharded=core.sharded + 2 * style.compute * kv_heads * block.head_size)
+    seen = input_bytes(style, block.source_size or hidden, ("k_proj", "v_proj"), kept_anyway=True)
+    return core._replace(
+        sharded=core.sharded + core.scores * block.source_tokens,  # every token attends to the source, none to a token
+        scores=0,
+        source=block.source_tokens * (seen + 2 * style.compute * kv_heads * block.head_size),
+    )
 
 
 def _latent(block: LatentAttention, hidden: int, style: Style) -> Saved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cardmatch.engine.memory.training.workload import Lora, SavedModule
-from cardmatch.engine.models.architecture import Architecture
+from cardmatch.engine.models.architecture import Architecture, LayerGroup
 from cardmatch.engine.models.linears import Linear, PartKind, linears
 from cardmatch.engine.models.parameters import layer_counts
 from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
@@ -49,9 +49,9 @@ def adapters(architecture: Architecture, lora: Lora, *, experts: bool = True) ->
     """
     roles = target_roles(architecture, lora.targets, experts=experts)
     ends = 0
-    for group, layers in zip(architecture.layer_groups, layer_counts(architecture), strict=True):
+    for group, hidden, layers in _stacks(architecture):
         for block in group.blocks:
-            for each in linears(block, architecture.hidden_size):
+            for each in linears(block, hidden):
                 if each.role in roles:
                     ends += (each.inputs + each.outputs) * each.copies * layers
     if HEAD in roles:
@@ -95,11 +95,23 @@ def _named(target: str, ends: dict[str, set[str]], known: tuple[Linear, ...]) ->
     return set().union(*(ends.get(name, set()) for name in _ALIASES.get(target, ())))
 
 
+def _stacks(architecture: Architecture) -> list[tuple[LayerGroup, int, int]]:
+    """Groups of layers that adapters reach, with their width and how many layers there are: PEFT goes by names alone,
+    which the layers of an encoder share.
+    """
+    groups = zip(architecture.layer_groups, layer_counts(architecture), strict=True)
+    found = [(group, architecture.hidden_size, layers) for group, layers in groups]
+    if architecture.encoder:
+        encoder = architecture.encoder
+        found.append((encoder.layer, encoder.hidden_size, encoder.layers))
+    return found
+
+
 def _adaptable(architecture: Architecture, *, experts: bool) -> tuple[Linear, ...]:
     return tuple(
         each
-        for group in architecture.layer_groups
+        for group, hidden, _ in _stacks(architecture)
         for block in group.blocks
-        for each in linears(block, architecture.hidden_size)
+        for each in linears(block, hidden)
         if experts or each.part is not PartKind.EXPERTS
     )

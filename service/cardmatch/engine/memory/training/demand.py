@@ -9,7 +9,8 @@ from cardmatch.engine.memory.training.gathers import Gathers, gathers
 from cardmatch.engine.memory.training.held import Held, held
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh
-from cardmatch.engine.memory.training.shape import saved_layers
+from cardmatch.engine.memory.training.shape import saved_layers, saved_source
+from cardmatch.engine.memory.training.source import Sourced, sourced
 from cardmatch.engine.memory.training.states import States, states
 from cardmatch.engine.memory.training.style import Saved
 from cardmatch.engine.memory.training.workload import Checkpointing, Offload
@@ -23,8 +24,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     token and token of the sequence. Calibrated factors are not yet in them.
 
     `kept` survives from forward to backward, `hosted` does so in host memory; `live` is what the layer in its backward
-    pass adds. `logits_per_token` counts elements of the vocabulary, `loss_per_token` and `loss_fixed` bytes of losses
-    that never hold all logits.
+    pass adds; `sourced` is per sequence. `logits_per_token` counts elements of the vocabulary, `loss_per_token` and
+    `loss_fixed` bytes of losses that never hold all logits.
     """
 
     held: Held
@@ -35,6 +36,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     hosted_per_token: float
     live_per_token: float
     live_scores: float
+    sourced: Sourced
     logits_per_token: float
     loss_per_token: float
     loss_fixed: float
@@ -71,6 +73,7 @@ def _demand(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Demand:
         share = min(1.0, 2 / len(job.architecture.layer_order))
         hosted, kept, scores = (1 - share) * kept, share * kept, share * scores
     live, live_scores = _live(job, mesh)
+    source = sourced(job, mesh, first=first)
     logits, per_token, fixed = _loss(job, mesh, on) if last else (0.0, 0.0, 0.0)
     return Demand(
         held=on,
@@ -81,6 +84,7 @@ def _demand(job: TrainingJob, mesh: Mesh, *, first: bool, last: bool) -> Demand:
         hosted_per_token=hosted * in_flight / mesh.pipeline,
         live_per_token=live,
         live_scores=live_scores,
+        sourced=source._replace(kept=source.kept * in_flight),
         logits_per_token=logits,
         loss_per_token=per_token,
         loss_fixed=fixed,
@@ -99,7 +103,9 @@ def _in_16_bits(job: TrainingJob) -> TrainingJob:
     if job.style.residual == job.style.compute:
         return job
     style = job.style._replace(residual=job.style.compute)
-    return msgspec.structs.replace(job, style=style, layers=saved_layers(job.architecture, style))
+    return msgspec.structs.replace(
+        job, style=style, layers=saved_layers(job.architecture, style), encoder=saved_source(job.architecture, style)
+    )
 
 
 def _split(saved: Saved, mesh: Mesh) -> float:

@@ -26,7 +26,7 @@ from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.linears import PartKind
 from cardmatch.engine.terms.fault import FaultCode, refusal
-from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Severity, notice
 
 RULE_OF_THUMB_BYTES_PER_PARAMETER = 16
 """The ZeRO paper's count for mixed-precision Adam (arXiv 1910.02054 §3.1): 2 + 2 + 12, activations left out."""
@@ -116,6 +116,18 @@ def _shared_out(job: TrainingJob, placements: tuple[Placement, ...]) -> tuple[As
     return (Assumption(pointer="/workload/sharding", value=job.default_sharding.value),)
 
 
+def _beside(job: TrainingJob) -> list[Notice]:
+    """What runs beside the language model: the encoder, which is counted, and towers, whose inputs are not known."""
+    found = []
+    encoder = job.architecture.encoder
+    if encoder is not None:
+        source = encoder.source_tokens
+        found.append(notice(NoticeCode.ENCODER_COUNTED, Severity.INFO, source_tokens=source))
+    if job.architecture.towers:
+        found.append(notice(NoticeCode.TOWERS_NOT_COUNTED, Severity.CAUTION))
+    return found
+
+
 def _notices(job: TrainingJob) -> tuple[Notice, ...]:
     found = []
     limit = job.architecture.maximum_context_tokens
@@ -127,6 +139,7 @@ def _notices(job: TrainingJob) -> tuple[Notice, ...]:
                 params={"context_tokens": job.sequence_tokens, "limit_tokens": limit},
             )
         )
+    found += _beside(job)
     routed = any(part.kind is PartKind.EXPERTS for part in job.parts)
     if job.quantised and routed and not job.experts and job.checkpoint.format in BITSANDBYTES:
         found.append(

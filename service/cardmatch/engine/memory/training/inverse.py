@@ -22,7 +22,7 @@ def largest_micro_batch(stages: tuple[Curves, ...], budget: int, sequence_tokens
     for on in stages:
         room = _room(on, budget)
         for curve in _moments(on):
-            slope = (curve.each + curve.square * sequence_tokens) * sequence_tokens / ranks
+            slope = (curve.at(sequence_tokens, sequence_tokens) - curve.fixed) / ranks
             most = min(most, _linear(room - curve.fixed, slope))
     return _settled(most, MOST, lambda count: _runs(stages, budget, count * sequence_tokens / ranks, sequence_tokens))
 
@@ -34,7 +34,8 @@ def longest_sequence(stages: tuple[Curves, ...], budget: int, micro_batch: int, 
         room = _room(on, budget)
         for curve in _moments(on):
             share = micro_batch / ranks
-            most = min(most, _quadratic(room - curve.fixed, curve.each * share, curve.square * share))
+            left = room - curve.fixed - curve.sequence * share
+            most = min(most, _quadratic(left, curve.each * share, curve.square * share))
     return _settled(most, ceiling, lambda tokens: _runs(stages, budget, micro_batch * tokens / ranks, tokens))
 
 
@@ -42,11 +43,15 @@ def _room(on: Curves, budget: int) -> float:
     return budget - on.outside + on.pageable - on.resident
 
 
-def _moments(on: Curves) -> tuple[Curve, Curve, Curve]:
-    """Each moment as a curve above what is resident."""
-    loss = Curve(on.passes + on.logits.fixed, on.kept.each + on.logits.each, on.kept.square)
-    recompute = Curve(on.passes + on.backward, on.kept.each + on.live.each, on.kept.square + on.live.square)
-    return loss, recompute, Curve(on.step, 0.0, 0.0)
+def _moments(on: Curves) -> tuple[Curve, ...]:
+    """Each moment as a curve above what is resident; the recomputed layer is the decoder's or the encoder's."""
+    beside = ((on.passes, on.logits), (on.passes + on.backward, on.live), (on.passes + on.backward, on.encoder))
+    return *(_joined(fixed, on.kept, curve) for fixed, curve in beside), Curve(on.step, 0.0, 0.0)
+
+
+def _joined(fixed: float, kept: Curve, curve: Curve) -> Curve:
+    each, square = kept.each + curve.each, kept.square + curve.square
+    return Curve(fixed + curve.fixed, each, square, kept.sequence + curve.sequence)
 
 
 def _linear(room: float, slope: float) -> int:

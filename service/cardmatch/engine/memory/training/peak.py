@@ -43,24 +43,31 @@ def factors(calibration: TrainingCalibration) -> Factors:
 
 
 class Curve(NamedTuple):
-    """Bytes as a function of the tokens on the rank: fixed + each × tokens + square × tokens × sequence length."""
+    """Bytes as a function of the tokens on the rank: fixed + each × tokens + square × tokens × sequence length, and
+    `sequence` for each sequence.
+    """
 
     fixed: float
     each: float
     square: float
+    sequence: float = 0.0
 
     def at(self, tokens: float, sequence_tokens: int) -> float:
         """The bytes of a micro-batch of *tokens* in sequences of *sequence_tokens*."""
-        return self.fixed + (self.each + self.square * sequence_tokens) * tokens
+        return self.fixed + (self.each + self.square * sequence_tokens + self.sequence / sequence_tokens) * tokens
 
 
 class Curves(NamedTuple):
-    """A demand with the calibration's constants in it. `outside` is what lies outside PyTorch's allocator."""
+    """A demand with the calibration's constants in it. `outside` is what lies outside PyTorch's allocator.
+
+    `live` is the layer of the decoder in its backward pass, `encoder` that of the encoder.
+    """
 
     resident: float
     kept: Curve
     logits: Curve
     live: Curve
+    encoder: Curve
     passes: float
     backward: float
     step: float
@@ -112,9 +119,10 @@ def curves(demand: Demand, known: Factors) -> Curves:
     step = max(states.gradients + states.step_temporary, gathered.accumulated) + gathered.end
     return Curves(
         resident=states.weights + states.optimizer,
-        kept=Curve(0.0, kept * demand.kept_per_token, kept * demand.kept_scores),
+        kept=Curve(0.0, kept * demand.kept_per_token, kept * demand.kept_scores, kept * demand.sourced.kept),
         logits=Curve(demand.loss_fixed, each, 0.0),
-        live=Curve(0.0, live * demand.live_per_token, live * demand.live_scores),
+        live=Curve(0.0, live * demand.live_per_token, live * demand.live_scores, live * demand.sourced.live),
+        encoder=Curve(0.0, 0.0, 0.0, live * demand.sourced.encoder),
         passes=states.held_gradients + gathered.accumulated + gathered.passes,
         backward=gathered.backward,
         step=step,
@@ -130,13 +138,15 @@ def curves(demand: Demand, known: Factors) -> Curves:
 def floor(on: Curves, tokens: float, sequence_tokens: int) -> float:
     """The floor of the peak alone."""
     kept = on.kept.at(tokens, sequence_tokens)
-    turns = kept + max(on.logits.at(tokens, sequence_tokens), on.live.at(tokens, sequence_tokens) + on.backward)
+    live = max(on.live.at(tokens, sequence_tokens), on.encoder.at(tokens, sequence_tokens))
+    turns = kept + max(on.logits.at(tokens, sequence_tokens), live + on.backward)
     return on.resident + max(on.passes + turns, on.step) - on.pageable + on.outside
 
 
 def peak(on: Curves, tokens: float, sequence_tokens: int) -> Peak:
     """The peak of a micro-batch of *tokens* on the rank, in sequences of *sequence_tokens*."""
-    kept, live = on.kept.at(tokens, sequence_tokens), on.live.at(tokens, sequence_tokens)
+    kept = on.kept.at(tokens, sequence_tokens)
+    live = max(on.live.at(tokens, sequence_tokens), on.encoder.at(tokens, sequence_tokens))
     logits = on.logits.at(tokens, sequence_tokens)
     loss = on.passes + kept + logits
     recompute = on.passes + kept + live + on.backward

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from cardmatch.engine.memory.remember import Same, is_small
-from cardmatch.engine.memory.training.activations import layers
+from cardmatch.engine.memory.training.activations import encoder_layer, layers
 from cardmatch.engine.memory.training.adapters import Adapters, adapters
 from cardmatch.engine.memory.training.style import Saved, Style
 from cardmatch.engine.memory.training.workload import Lora
@@ -38,6 +38,11 @@ def saved_layers(architecture: Architecture, style: Style) -> tuple[tuple[int, S
 @functools.lru_cache(maxsize=_REMEMBERED)
 def _layers(architecture: Same[Architecture], style: Style) -> tuple[tuple[int, Saved], ...]:
     return layers(architecture.of, style)
+
+
+def saved_source(architecture: Architecture, style: Style) -> Saved:
+    """What one layer of the encoder keeps of a token of its source; nothing where there is none."""
+    return encoder_layer(architecture.encoder, style)
 
 
 def added(architecture: Architecture, lora: Lora, *, experts: bool) -> Adapters:

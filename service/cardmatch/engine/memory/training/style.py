@@ -38,7 +38,7 @@ class Saved(NamedTuple):
     `whole` is what tensor parallelism leaves on every rank unless the sequence is split too, `sharded` what it
     divides, `scores` what each token keeps per token it may attend to. `outputs` are all matrix outputs (selective
     checkpointing keeps half of them), `attention` the attention's own output, `transient` the gradients that live
-    beside the kept tensors.
+    beside the kept tensors. `source` is not per token but per sequence: keys and values of what it attends to.
     """
 
     whole: float = 0
@@ -47,6 +47,7 @@ class Saved(NamedTuple):
     outputs: float = 0
     attention: float = 0
     transient: float = 0
+    source: float = 0
 
 
 def add(first: Saved, second: Saved) -> Saved:
@@ -58,6 +59,7 @@ def add(first: Saved, second: Saved) -> Saved:
         first.outputs + second.outputs,
         first.attention + second.attention,
         max(first.transient, second.transient),
+        first.source + second.source,
     )
 
 
