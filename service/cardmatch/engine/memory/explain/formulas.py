@@ -20,7 +20,8 @@ _IN_FLIGHT = _BLOCKS.format(tokens="min(tokens, window_tokens + in_flight_tokens
 _RESTING = _BLOCKS.format(tokens="min(tokens, window_tokens)")
 
 _SHARDED = "((elements - expert_elements) / shards + expert_elements / expert_shards)"
-_OF_SEQUENCES = "factor * (token_bytes + pair_bytes * sequence_tokens + sequence_bytes / sequence_tokens) * tokens"
+_OF_TOKENS = "factor * (token_bytes + pair_bytes * sequence_tokens) * tokens"
+_OF_SEQUENCES = "factor * sequence_bytes * tokens / sequence_tokens"
 _GROWING = "fixed_bytes + pictures * (picture_bytes + cells * (cell_bytes + pair_bytes * cells)) + finished_bytes"
 
 FORMULAS: dict[Rule, Formula] = {
@@ -91,8 +92,10 @@ FORMULAS: dict[Rule, Formula] = {
     Rule.WHOLE_GRADIENTS: Formula(Component.GRADIENTS, "bytes_each * elements"),
     Rule.OPTIMIZER_STATES: Formula(Component.OPTIMIZER, f"bytes_each * {_SHARDED}"),
     Rule.PAGED_OUT: Formula(Component.OPTIMIZER, "-paged_bytes"),
-    Rule.KEPT_ACTIVATIONS: Formula(Component.ACTIVATIONS, _OF_SEQUENCES),
-    Rule.LIVE_LAYER: Formula(Component.ACTIVATIONS, _OF_SEQUENCES),
+    Rule.KEPT_ACTIVATIONS: Formula(Component.ACTIVATIONS, _OF_TOKENS),
+    Rule.KEPT_OF_SOURCE: Formula(Component.ACTIVATIONS, _OF_SEQUENCES),
+    Rule.LIVE_LAYER: Formula(Component.ACTIVATIONS, _OF_TOKENS),
+    Rule.LIVE_OF_SOURCE: Formula(Component.ACTIVATIONS, _OF_SEQUENCES),
     Rule.LOGITS: Formula(Component.ACTIVATIONS, "bytes_each * vocabulary_size * tokens"),
     Rule.FUSED_LOSS: Formula(Component.ACTIVATIONS, "token_bytes * tokens + fixed_bytes"),
     Rule.REDUCED_UNITS: Formula(Component.ACTIVATIONS, "units * bytes_each * layer_elements + head_bytes"),

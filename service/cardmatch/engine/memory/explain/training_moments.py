@@ -28,16 +28,15 @@ def activation_lines(tried: Tried, calibration: TrainingCalibration) -> list[Exp
     demand, size = tried.fullest, tried.top
     eager = demand.eager and not demand.recomputes
     factor = calibration.eager_factor.value if eager else 1.0
-    kept = _growing(tried, factor, (demand.kept_per_token, demand.kept_scores, demand.sourced.kept))
     fitted = measured(calibration.eager_factor, calibration.as_of) if eager else None
-    lines = [line(Rule.KEPT_ACTIVATIONS, size.kept, kept, _ACTIVATIONS, fitted)]
+    sizes = (demand.kept_per_token, demand.kept_scores, demand.sourced.kept)
+    lines = _growing(tried, (Rule.KEPT_ACTIVATIONS, Rule.KEPT_OF_SOURCE), factor, sizes, fitted)
     if size.moment is Moment.LOSS:
         return lines + _loss(tried, calibration)
     sharded = calibration.sharded_live_factor.value if demand.sharded else 1.0
     factor = calibration.live_factor.value * sharded
-    live = _growing(tried, factor, _live(tried))
     fitted = measured(calibration.live_factor, calibration.as_of)
-    return [*lines, line(Rule.LIVE_LAYER, size.live, live, _ACTIVATIONS, fitted)]
+    return lines + _growing(tried, (Rule.LIVE_LAYER, Rule.LIVE_OF_SOURCE), factor, _live(tried), fitted)
 
 
 def _live(tried: Tried) -> tuple[float, float, float]:
@@ -49,16 +48,34 @@ def _live(tried: Tried) -> tuple[float, float, float]:
     return demand.live_per_token, demand.live_scores, demand.sourced.live
 
 
-def _growing(tried: Tried, factor: float, sizes: tuple[float, float, float]) -> dict[str, Scalar]:
+def _growing(
+    tried: Tried,
+    rules: tuple[Rule, Rule],
+    factor: float,
+    sizes: tuple[float, float, float],
+    fitted: FittedOn | None,
+) -> list[Explanation]:
+    """What grows with tokens, and with sequences: *sizes* are bytes per token, per pair of tokens, per sequence."""
     token_bytes, pair_bytes, sequence_bytes = sizes
-    return {
+    length, tokens = tried.job.sequence_tokens, tried.tokens
+    numbers: dict[str, Scalar] = {
         "factor": factor,
         "token_bytes": token_bytes,
         "pair_bytes": pair_bytes,
-        "sequence_bytes": sequence_bytes,
-        "sequence_tokens": tried.job.sequence_tokens,
-        "tokens": tried.tokens,
+        "sequence_tokens": length,
+        "tokens": tokens,
     }
+    sequences: dict[str, Scalar] = {
+        "factor": factor,
+        "sequence_bytes": sequence_bytes,
+        "sequence_tokens": length,
+        "tokens": tokens,
+    }
+    size = factor * (token_bytes + pair_bytes * length) * tokens
+    return [
+        line(rules[0], size, numbers, _ACTIVATIONS, fitted),
+        line(rules[1], factor * sequence_bytes * tokens / length, sequences, _ACTIVATIONS, fitted),
+    ]
 
 
 def _loss(tried: Tried, calibration: TrainingCalibration) -> list[Explanation]:
