@@ -9,7 +9,7 @@ from cardmatch.engine.memory.training.gathers import Gathers, gathers
 from cardmatch.engine.memory.training.held import Held, held
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh
-from cardmatch.engine.memory.training.shape import saved_layers, saved_source
+from cardmatch.engine.memory.training.shape import saved_layers
 from cardmatch.engine.memory.training.source import Sourced, sourced
 from cardmatch.engine.memory.training.states import States, states
 from cardmatch.engine.memory.training.style import Saved
@@ -103,9 +103,7 @@ def _in_16_bits(job: TrainingJob) -> TrainingJob:
     if job.style.residual == job.style.compute:
         return job
     style = job.style._replace(residual=job.style.compute)
-    return msgspec.structs.replace(
-        job, style=style, layers=saved_layers(job.architecture, style), encoder=saved_source(job.architecture, style)
-    )
+    return msgspec.structs.replace(job, style=style, layers=saved_layers(job.architecture, style))
 
 
 def _split(saved: Saved, mesh: Mesh) -> float:

@@ -19,9 +19,9 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
     """What a framework trains, on no card in particular.
 
     `published` is the checkpoint that was asked about, `parts` are its weights as they are held in memory. `layers`
-    says per layer group how many there are and what autograd keeps of a token in one, `encoder` what it keeps of a
-    token of the source in a layer of the encoder. `default_sharding` is for several GPUs. `eager` layers run op by op;
-    adapters and quantisation reach `experts`. A bare size stands for models that `spread`.
+    says per layer group how many there are and what autograd keeps of a token in one. `default_sharding` is for several
+    GPUs. `eager` layers run op by op; adapters and quantisation reach `experts`. A bare size stands for models that
+    `spread`.
     """
 
     workload: Training
@@ -34,7 +34,6 @@ class TrainingJob(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: Optimizer
     adapters: Adapters
     layers: tuple[tuple[int, Saved], ...]
-    encoder: Saved
     style: Style
     precision: Precision
     attention: AttentionKernel

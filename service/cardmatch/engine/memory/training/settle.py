@@ -10,7 +10,7 @@ from cardmatch.engine.memory.training.frameworks import FRAMEWORKS, GENERIC, Beh
 from cardmatch.engine.memory.training.fused_experts import EXPERTS_IN_ONE_TENSOR
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, RECIPES, OptimizerName, Precision, Recipe
-from cardmatch.engine.memory.training.shape import added, saved_layers, saved_source, trainable_parts
+from cardmatch.engine.memory.training.shape import added, saved_layers, trainable_parts
 from cardmatch.engine.memory.training.style import Style
 from cardmatch.engine.memory.training.workload import (
     AttentionKernel,
@@ -63,7 +63,6 @@ def settle(
         optimizer=OPTIMIZERS[chosen.optimizer],
         adapters=extra,
         layers=saved_layers(architecture, style),
-        encoder=saved_source(architecture, style),
         style=style,
         precision=chosen.precision,
         attention=chosen.attention,

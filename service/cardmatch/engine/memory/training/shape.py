@@ -42,7 +42,13 @@ def _layers(architecture: Same[Architecture], style: Style) -> tuple[tuple[int, 
 
 def saved_source(architecture: Architecture, style: Style) -> Saved:
     """What one layer of the encoder keeps of a token of its source; nothing where there is none."""
-    return encoder_layer(architecture.encoder, style)
+    made = _source if is_small(architecture) else _source.__wrapped__
+    return made(Same(architecture), style)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _source(architecture: Same[Architecture], style: Style) -> Saved:
+    return encoder_layer(architecture.of.encoder, style)
 
 
 def added(architecture: Architecture, lora: Lora, *, experts: bool) -> Adapters:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import Mesh
+from cardmatch.engine.memory.training.shape import saved_source
 from cardmatch.engine.memory.training.style import Saved
 from cardmatch.engine.memory.training.workload import Checkpointing
 
@@ -32,13 +33,13 @@ def sourced(job: TrainingJob, mesh: Mesh, *, first: bool) -> Sourced:
     encoder = job.architecture.encoder
     if encoder is None or not first:
         return Sourced(kept, live)
-    tokens, saved = encoder.source_tokens, job.encoder
+    tokens, saved = encoder.source_tokens, saved_source(job.architecture, job.style)
     own = tokens * (saved.whole + saved.sharded + saved.scores * tokens) / mesh.tensor
     recomputed = 0.0 if job.checkpointing is Checkpointing.NONE else own
     # All layers of the decoder attend to the encoder's output.
     output = job.recipe.compute * encoder.hidden_size * tokens / mesh.tensor
     return Sourced(
-        kept + output + encoder.layers * _kept_layer(job, mesh, own, tokens),
+        kept + output + encoder.layers * _kept_layer(job, mesh, saved, own),
         live,
         recomputed + saved.transient * tokens / mesh.tensor,
     )
@@ -51,9 +52,10 @@ def _kept_keys(job: TrainingJob, saved: Saved) -> float:
     return saved.source if whole else saved.source / 2
 
 
-def _kept_layer(job: TrainingJob, mesh: Mesh, own: float, tokens: int) -> float:
+def _kept_layer(job: TrainingJob, mesh: Mesh, saved: Saved, own: float) -> float:
     """What one layer of the encoder keeps, of which *own* is everything."""
-    saved, width = job.encoder, job.architecture.encoder.hidden_size if job.architecture.encoder else 0
+    encoder = job.architecture.encoder
+    width, tokens = (encoder.hidden_size, encoder.source_tokens) if encoder else (0, 0)
     checkpoint = job.style.residual * width * tokens / mesh.tensor
     if job.checkpointing is Checkpointing.FULL:
         return checkpoint
