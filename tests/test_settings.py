@@ -111,6 +111,13 @@ def test_keys_come_from_the_variable_and_from_the_file(tmp_path: Path) -> None:
 
 def test_misspelt_variables_are_found_and_kubernetes_ones_are_not() -> None:
     """Kubernetes sets variables for a service of our name; they are neither settings nor mistakes."""
-    links = ["CARDMATCH_SERVICE_HOST", "CARDMATCH_SERVICE_PORT_HTTP", "CARDMATCH_PORT", "CARDMATCH_PORT_8000_TCP_ADDR"]
-    environ = dict.fromkeys(["CARDMATCH_WORKER", "CARDMATCH_WORKERS", "HOME", *links], "1")
+    links = {
+        "CARDMATCH_SERVICE_HOST": "10.0.0.7",
+        "CARDMATCH_SERVICE_PORT_HTTP": "80",
+        "CARDMATCH_PORT": "tcp://10.0.0.7:80",
+        "CARDMATCH_PORT_8000_TCP": "tcp://10.0.0.7:80",
+        "CARDMATCH_PORT_8000_TCP_ADDR": "10.0.0.7",
+    }
+    environ = dict.fromkeys(["CARDMATCH_WORKER", "CARDMATCH_WORKERS", "HOME"], "1") | links
     assert settings.unknown(environ) == ["CARDMATCH_WORKER"]
+    assert settings.unknown(environ | {"CARDMATCH_PORT": "8417"}) == ["CARDMATCH_PORT", "CARDMATCH_WORKER"]

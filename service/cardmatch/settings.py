@@ -16,9 +16,11 @@ from cardmatch import keys
 from cardmatch.catalogue.shared.address import Address, BadAddress, TlsFiles, parse
 
 PREFIX = "CARDMATCH_"
-# Kubernetes sets these for a service called cardmatch in every pod of the namespace; they are not ours.
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?")
-_SERVICE_LINK = re.compile(r"CARDMATCH_(SERVICE_(HOST|PORT\w*)|PORT(_\w+)?)")
+# Kubernetes sets these for a service called cardmatch in every pod of the namespace; they are not ours. Of the names
+# that a person would choose too, the value tells.
+_SERVICE_LINK = re.compile(r"CARDMATCH_(SERVICE_(HOST|PORT\w*)|PORT_\d+_\w+)")
+_LINKED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
 class LogLevel(StrEnum):
@@ -188,5 +190,10 @@ def unknown(environ: Mapping[str, str]) -> list[str]:
     """Variables that look like settings and are none: misspelt, or of another release."""
     known = {PREFIX + name.upper() for name in Settings.__struct_fields__}
     return sorted(
-        name for name in environ if name.startswith(PREFIX) and name not in known and not _SERVICE_LINK.fullmatch(name)
+        name
+        for name, value in environ.items()
+        if name.startswith(PREFIX)
+        and name not in known
+        and not _SERVICE_LINK.fullmatch(name)
+        and not _LINKED_ADDRESS.match(value)
     )

@@ -100,7 +100,7 @@ def test_frames_are_for_video_models() -> None:
 
 def test_other_names_and_descriptions_are_refused_where_they_are_wrong() -> None:
     """Unknown pipelines with suggestions, components by their pointer, layouts that split a model."""
-    assert refused("fluxx devv", kind="diffusion") == ("/model", FaultCode.UNKNOWN_MODEL)
+    assert refused("fluxx devv", kind="diffusion") == ("/model", FaultCode.UNKNOWN_PIPELINE)
     assert refused({"kind": "diffusion"}, kind="diffusion") == ("/model", FaultCode.EXACTLY_ONE_OF)
     odd = {"kind": "diffusion", "components": {"thing": {"parameters": 5}}}
     assert refused(odd, kind="diffusion") == ("/model/components/thing", FaultCode.COMPONENT_UNKNOWN)

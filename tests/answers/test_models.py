@@ -88,5 +88,5 @@ def test_an_unknown_pipeline_is_refused_with_suggestions() -> None:
     with pytest.raises(Invalid) as refused:
         show_pipeline(WORLD, PipelineQuery(id="stable difusion xl"))
     (fault,) = refused.value.faults
-    assert (fault.code, fault.pointer) == (FaultCode.UNKNOWN_MODEL, "/id")
+    assert (fault.code, fault.pointer) == (FaultCode.UNKNOWN_PIPELINE, "/id")
     assert "stabilityai/stable-diffusion-xl-base-1.0" in fault.suggestions

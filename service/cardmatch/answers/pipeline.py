@@ -64,7 +64,9 @@ def _named(world: World, name: str) -> ResolvedPipeline:
     loose = loose_pipeline(known, name)
     if loose is None:
         suggestions = near_pipelines(known, name) or tuple(known.rows)[:6]
-        raise Invalid(Fault(code=FaultCode.UNKNOWN_MODEL, pointer="", params={"name": name}, suggestions=suggestions))
+        raise Invalid(
+            Fault(code=FaultCode.UNKNOWN_PIPELINE, pointer="", params={"name": name}, suggestions=suggestions)
+        )
     return msgspec.structs.replace(_of_row(loose), assumptions=(Assumption(pointer="/model", value=loose.id),))
 
 

@@ -70,6 +70,7 @@ def kind_of(faults: tuple[Fault, ...]) -> ProblemType:
 
 _OF_FAULTS = {
     "unknown_model": ProblemType.UNKNOWN_MODEL,
+    "unknown_pipeline": ProblemType.UNKNOWN_MODEL,
     "unknown_architecture": ProblemType.UNKNOWN_ARCHITECTURE,
     "unknown_card": ProblemType.UNKNOWN_CARD,
     "catalogue_gone": ProblemType.CATALOGUE_GONE,

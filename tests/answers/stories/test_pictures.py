@@ -239,3 +239,12 @@ def test_tuning_a_denoiser_is_ranked_by_the_hour() -> None:
 def test_what_does_not_go_with_pictures_is_refused_at_the_field(body: dict[str, Any], pointer: str) -> None:
     """Each contradiction by itself."""
     assert refused(**body) == [pointer]
+
+
+def test_a_job_of_pictures_is_not_one_of_training() -> None:
+    """Adapters for SDXL with a number of pictures to make: the answer names the task that makes them."""
+    body = {"model": "sdxl", "workload": {"kind": "diffusion", "task": "lora"}, "job": {"images": 1000}}
+    with pytest.raises(Invalid) as wrong:
+        recommended(**body)
+    (fault,) = wrong.value.faults
+    assert (fault.code, fault.pointer, fault.params["tasks"]) == ("field_of_other_task", "/job", ["inference"])

@@ -53,6 +53,7 @@ class FaultCode(StrEnum):
     # Names and descriptions of models.
     UNKNOWN_MODEL = "unknown_model"  # name
     AMBIGUOUS_MODEL = "ambiguous_model"  # name
+    UNKNOWN_PIPELINE = "unknown_pipeline"  # name
     UNKNOWN_ARCHITECTURE = "unknown_architecture"  # architecture: its name, or a model type
     CONTRADICTION = "contradiction"  # value, expected, other: pointer of the key that requires what is expected
     NOT_DIVISIBLE = "not_divisible"  # value, divisor, other: pointer of the key that holds the divisor
@@ -127,6 +128,7 @@ class FaultCode(StrEnum):
     NO_DENOISER = "no_denoiser"  # no param: nothing in the pipeline makes pictures
     FIELD_OF_OTHER_TASK = "field_of_other_task"  # task: of the request, tasks: that the field belongs to
     ONE_GPU_A_COPY = "one_gpu_a_copy"  # workload, count: of GPUs, each of which runs a copy of its own
+    CLASS_UNKNOWN = "class_unknown"  # name: of the class of a component
     COMPONENT_UNKNOWN = "component_unknown"  # name: whose role does not show, known: those that do
     # Encoding. In brackets: params.
     TASK_OF_OTHER_MODEL = "task_of_other_model"  # task, model_kind: the model type

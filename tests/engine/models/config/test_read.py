@@ -222,3 +222,15 @@ def test_qwen2_windows_are_off_unless_they_are_switched_on(dialects: Dialects) -
     on = by_layer(read_config({**base, "use_sliding_window": True}, dialects, complete=False))
     assert off.kind is CacheKind.FULL
     assert {row.kind: row.layers for row in on} == {CacheKind.FULL: 28, CacheKind.SLIDING: 4}
+
+
+@pytest.mark.parametrize(
+    ("model_type", "rows", "longest"),
+    [("xlm-roberta", 8194, 8192), ("roberta", 514, 512), ("mpnet", 514, 512), ("bert", 512, 512)],
+)
+def test_positions_that_padding_takes_hold_no_token(
+    model_type: str, rows: int, longest: int, dialects: Dialects
+) -> None:
+    """RoBERTa's positions begin after that of padding: BGE-M3 has 8,194 rows and reads 8,192 tokens."""
+    config = {"model_type": model_type, "max_position_embeddings": rows, "vocab_size": 1000}
+    assert read_config(config, dialects, complete=False).maximum_context_tokens == longest

@@ -90,6 +90,7 @@ def test_bundled_components_have_published_sizes(pipeline: str, component: str, 
 @pytest.mark.parametrize(
     ("config", "code", "pointer"),
     [
+        ({"_class_name": "Zorb"}, FaultCode.CLASS_UNKNOWN, "/_class_name"),
         ({"model_type": "pixart"}, FaultCode.UNKNOWN_ARCHITECTURE, "/model_type"),
         ({**SDXL, "block_out_channels": None}, FaultCode.MISSING_FIELD, ""),
         ({**SDXL, "block_out_channels": [320, -1, 1280]}, FaultCode.TOO_SMALL, "/block_out_channels/1"),

@@ -26,7 +26,7 @@ from cardmatch.engine.memory.diffusion.job import DiffusionJob
 from cardmatch.engine.memory.diffusion.placed import attempt
 from cardmatch.engine.memory.diffusion.settle import settle
 from cardmatch.engine.memory.diffusion.ways import Trials
-from cardmatch.engine.memory.diffusion.workload import Diffusion
+from cardmatch.engine.memory.diffusion.workload import Diffusion, Task
 from cardmatch.engine.memory.reason import check_reason
 from cardmatch.engine.models.diffusion.component import Medium, Pipeline
 from cardmatch.engine.speed.calibration import SpeedCalibration
@@ -88,7 +88,8 @@ def _check(wanted: Wanted, job: DiffusionJob) -> None:
         raise refusal(FaultCode.CONFLICTS_WITH, "/allow/kv_cache", field="workload")
     for field in ("load", "job"):
         if not job.inference and getattr(wanted, field) is not None:
-            raise refusal(FaultCode.CONFLICTS_WITH, f"/{field}", field="/workload/task")
+            task = job.workload.task.value
+            raise refusal(FaultCode.FIELD_OF_OTHER_TASK, f"/{field}", task=task, tasks=[Task.INFERENCE.value])
 
 
 def _unfit(job: DiffusionJob) -> Callable[[Card], str | None]:

@@ -66,7 +66,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rotary: float = 1.0
     window: Literal["none", "always", "below_context", "listed", "pattern", "from_layer"] = "none"
     pattern: str = ""
-    positions: Literal["none", "plain", "offset_two"] = "none"
+    positions: Literal["none", "plain", "offset_two", "after_padding"] = "none"
     kv_heads: Literal["plain", "falcon", "multi_query", "chatglm", "all"] = "plain"
     width: Literal["plain", "four_times", "expansion", "half"] = "plain"
     experts: ExpertRule | None = None

@@ -41,11 +41,19 @@ def read_encoder(keys: Keys, family: Family) -> Architecture:
         embedding_size=keys.maybe("embedding_size"),
         layer_groups=groups,
         layer_order=order,
-        maximum_context_tokens=shape.context,
+        maximum_context_tokens=_longest(keys, family, shape),
         output_head=False,
         extra_embedding_parameters=_tables(keys, family, shape),
         small_parameters=_outside(keys, family, shape),
     )
+
+
+def _longest(keys: Keys, family: Family, shape: Shape) -> int | None:
+    """Tokens that have a position: RoBERTa and its kin count from the one after padding (modeling_roberta.py)."""
+    if shape.context is None or family.positions != "after_padding":
+        return shape.context
+    padding = keys.size("pad_token_id", 1, low=0, high=1 << 16)
+    return max(1, shape.context - padding - 1)
 
 
 def _attention(shape: Shape, window: int | None) -> Attention:

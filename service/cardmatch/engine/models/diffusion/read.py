@@ -15,6 +15,7 @@ from cardmatch.engine.models.diffusion.crossed import read_hunyuan_dit, read_wan
 from cardmatch.engine.models.diffusion.joint import read_flux, read_qwen_image, read_sd3
 from cardmatch.engine.models.diffusion.text import read_clip, read_safety_checker, text_encoder
 from cardmatch.engine.models.diffusion.unet import read_unet
+from cardmatch.engine.terms.fault import FaultCode, refusal
 
 READERS: dict[str, Callable[[Keys], Component]] = {
     "UNet2DConditionModel": read_unet,
@@ -40,11 +41,14 @@ _NAMES = {
 def read_component(config: Mapping[str, Any], dialects: Dialects) -> Component:
     """The component that *config* describes; any language model that is read elsewhere may be a text encoder.
 
-    Raises Invalid: an unknown class is an unknown_architecture.
+    Raises Invalid: an unknown class is one, too, or an unknown_architecture where a model type is given.
     """
     for name in _classes(config):
         if name in READERS:
             return READERS[name](Keys(config, names=_NAMES))
+    own = config.get("_class_name")
+    if isinstance(own, str) and "model_type" not in config:
+        raise refusal(FaultCode.CLASS_UNKNOWN, "/_class_name", name=own[:64])
     return text_encoder(read_config(config, dialects))
 
 
