@@ -54,6 +54,15 @@ def serving(
         wait_until_ready(server)
         yield server
     finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a server and its workers, which would outlive it if it were killed at once."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 

@@ -23,6 +23,7 @@ from cardmatch.http.meter import Meter
 from cardmatch.http.operations import OPERATIONS
 from cardmatch.http.router import Surroundings, build
 from cardmatch.http.standing import Standing
+from cardmatch.orphans import ending_with_parent
 from cardmatch.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _door(world: World, redis: Address | None, chosen: Settings) -> Door:
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as running:
+            await running.enter_async_context(ending_with_parent())
             if follower is not None:
                 await running.enter_async_context(follower.running(wait_seconds=_FIRST_POLL_SECONDS))
             if limiter is not None:

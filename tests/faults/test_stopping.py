@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.serving import Served, serving
+from tests.soak.workers import workers
 
 BODY = json.dumps({"model": "llama 3.1 8b", "cards": ["rtx-4090"]}).encode()
 HEAD = (
@@ -70,6 +71,18 @@ def test_under_load_every_request_that_was_taken_up_is_answered(tmp_path: Path, 
         assert outcomes[b"200"] > 100
         assert set(outcomes) <= {b"200", b""}, "an answer was cut off"
         assert _logged(server) == outcomes[b"200"]
+
+
+def test_workers_do_not_outlive_a_server_that_was_killed(tmp_path: Path) -> None:
+    """Kill -9 of the process that started them ends both within seconds, so that the port is free for the next."""
+    with serving(tmp_path, {"CARDMATCH_WORKERS": "2"}) as server:
+        left = workers(server)
+        server.process.kill()
+        server.process.wait()
+        ends = time.monotonic() + 15
+        while any(Path(f"/proc/{pid}").exists() for pid in left):
+            assert time.monotonic() < ends, "a worker goes on"
+            time.sleep(0.1)
 
 
 def _logged(server: Served) -> int:
