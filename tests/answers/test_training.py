@@ -114,7 +114,7 @@ def test_contradictions_are_refused_where_they_stand(workload: dict[str, Any], c
 def test_steps_and_tokens_follow_from_the_data() -> None:
     """52,000 examples three times over, eight sequences a step on two GPUs."""
     data = {"examples": 52_000, "mean_tokens_per_example": 300, "epochs": 3}
-    workload = {"method": "lora", "micro_batch": 4, "data": data}
+    workload = {"method": "lora", "micro_batch": 4, "packing": False, "data": data}
     schedule = ask("llama 3.1 8b", workload, [{"card": "h100-sxm-80", "count": 2}]).placements[0].schedule
     assert (schedule.sequences_per_step, schedule.steps, schedule.train_tokens) == (8, 19_500, 46_800_000)
 
@@ -196,3 +196,71 @@ def test_adapters_reach_the_encoder_too() -> None:
 def test_pictures_are_said_to_be_left_out() -> None:
     """How many pictures a sequence holds is not known, so what their encoder keeps is not counted, and that is said."""
     assert NoticeCode.TOWERS_NOT_COUNTED in {each.code for each in ask("qwen2.5 vl 7b", {"method": "lora"}).notices}
+
+
+def test_memory_and_schedule_mean_the_same_sequences() -> None:
+    """What is assumed of packing is echoed, and asking for it changes neither the memory nor the steps."""
+    data = {"examples": 52_000, "mean_tokens_per_example": 300, "epochs": 3}
+    asked = {"method": "lora", "micro_batch": 4, "data": data}
+    silent = ask("llama 3.1 8b", asked, ["l40s"])
+    (packing,) = [each.value for each in silent.assumptions if each.pointer == "/workload/packing"]
+    said = ask("llama 3.1 8b", asked | {"packing": packing}, ["l40s"])
+    assert said.placements == silent.placements
+    assert silent.placements[0].schedule.tokens_per_step == 4 * 2048
+
+
+def test_examples_that_are_cut_are_named() -> None:
+    """Without packing an example longer than the sequence loses its end, which is not to be lost in silence."""
+    data = {"examples": 52_000, "mean_tokens_per_example": 3000, "epochs": 3}
+    asked = {"method": "lora", "sequence_tokens": 256, "packing": False, "data": data}
+    assert NoticeCode.EXAMPLES_CUT in {each.code for each in ask("llama 3.1 8b", asked).notices}
+
+
+def test_mxfp4_is_widened_before_it_is_trained_over() -> None:
+    """Transformers does not train over MXFP4: 20.9 B parameters, fused experts in 16 bits, are 39 GiB."""
+    answer = ask("gpt-oss-20b", {"method": "qlora", "framework": "trl"}, ["rtx-4090"])
+    assert answer.placements[0].verdict is Verdict.DOES_NOT_FIT
+    assert 36 < answer.need.weights_bytes / 2**30 < 40
+    assert NoticeCode.EXPERTS_NOT_QUANTISED in {each.code for each in answer.notices}
+    assert "/workload/weights" in {each.pointer for each in answer.assumptions}
+
+
+def test_experts_with_modules_of_their_own_are_a_way_to_fit() -> None:
+    """Mixtral's 46.7 B parameters are 24 GB in NF4, where transformers gives each expert a module."""
+    ways = ask("mixtral 8x7b", {"method": "qlora"}, ["a100-sxm-80"]).placements[0].ways_to_fit
+    assert [("/workload/fused_experts", False)] in [
+        [(each.pointer, each.value) for each in way.changes] for way in ways
+    ]
+
+
+def test_a_stated_default_changes_nothing() -> None:
+    """Everything that an answer assumes can be stated, and the figures stay."""
+    cards = [{"card": "a100-sxm-80", "count": 16}]
+    asked = {"method": "qlora", "kernels": "fused", "sharding": "hsdp", "sequence_tokens": 8192}
+    silent = ask("llama 3.1 8b", asked, cards)
+    filled = {each.pointer.removeprefix("/workload/"): each.value for each in silent.assumptions}
+    assert {"fused_loss", "shard_group"} <= filled.keys()
+    stated = {name: value for name, value in filled.items() if "/" not in name}
+    assert ask("llama 3.1 8b", asked | stated, cards).placements == silent.placements
+
+
+def test_unsloth_copies_its_model_to_every_gpu() -> None:
+    """Unsloth's guide to several GPUs: DDP, a whole copy on each."""
+    card = {"card": "rtx-4090", "count": 2}
+    assert (
+        ask("llama 3.1 8b", {"method": "qlora", "framework": "unsloth"}, [card]).placements[0].sharding is Sharding.DDP
+    )
+
+
+@pytest.mark.parametrize(
+    ("card", "precision", "instead"),
+    [
+        ("a100-sxm-80", "mixed_fp8", ["BF16"]),
+        ("h100-sxm-80", "mixed_nvfp4", ["FP8", "BF16"]),
+        ("t4", "bf16", ["FP16", "FP32"]),
+    ],
+)
+def test_a_card_is_offered_what_it_can_multiply(card: str, precision: str, instead: list[str]) -> None:
+    """Tensor cores take BF16 from Ampere on and FP8 from Ada on."""
+    found = ask("llama 3.1 8b", {"method": "lora", "precision": precision}, [card]).placements[0].notices
+    assert [each.params["instead"] for each in found if each.code is NoticeCode.PRECISION_NOT_NATIVE] == [instead]

@@ -48,7 +48,7 @@ NAMES = {
     "cheapest_by_hour", "cheapest_by_job", "comfortable", "component", "components", "country", "currency",
     "does_not_fit", "each", "field", "fields", "first", "fits", "fused_experts", "fused_loss",
     "gradient_checkpointing", "high",
-    "hourly", "job", "kind", "known", "label", "low", "needed", "preset",
+    "hourly", "instead", "job", "kind", "known", "label", "low", "needed", "preset",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
     "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
     "sharding", "source", "suggestions", "target", "targets", "task", "tasks", "tight",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from cardmatch.engine.memory.placement import Device
 from cardmatch.engine.memory.supported import capability_of
 from cardmatch.engine.memory.training.recipes import Precision
@@ -18,6 +20,8 @@ _NATIVE_FROM = {
 }
 """Compute capability whose tensor cores multiply a format (CUDA C++ programming guide, arithmetic of tensor cores)."""
 
+_NAMES = (("FP8", (8, 9)), ("BF16", (8, 0)))
+
 
 def below(device: Device, capability: tuple[int, int]) -> bool:
     """Whether *device* is known to be of less than *capability*."""
@@ -31,4 +35,11 @@ def unsuited(device: Device, precision: Precision) -> list[Notice]:
     if since is None or not below(device, since):
         return []
     card = device.card or "—"
-    return [notice(NoticeCode.PRECISION_NOT_NATIVE, Severity.CAUTION, card=card, precision=precision.value)]
+    found = notice(NoticeCode.PRECISION_NOT_NATIVE, Severity.CAUTION, card=card, precision=precision.value)
+    return [msgspec.structs.replace(found, params={**found.params, "instead": _instead(device, since)})]
+
+
+def _instead(device: Device, since: tuple[int, int]) -> list[str]:
+    """Narrower formats than those that need *since* that *device* has, else what every card has."""
+    has = [name for name, first in _NAMES if first < since and not below(device, first)]
+    return has or ["FP16", "FP32"]

@@ -47,8 +47,9 @@ class NoticeCode(StrEnum):
     HOST_RAM_SHORT = "host_ram_short"  # needed_bytes, available_bytes, missing_bytes of the machine's memory
     ENCODER_COUNTED = "encoder_counted"  # source_tokens that the encoder reads with each sequence
     TOWERS_NOT_COUNTED = "towers_not_counted"  # no param
+    EXAMPLES_CUT = "examples_cut"  # mean_tokens of an example, sequence_tokens
     ALLOCATOR_SQUEEZED = "allocator_squeezed"  # budget_bytes
-    PRECISION_NOT_NATIVE = "precision_not_native"  # card, precision
+    PRECISION_NOT_NATIVE = "precision_not_native"  # card, precision, instead: those that the card has
     FLASH_NOT_ON_CARD = "flash_not_on_card"  # card
     EXPERTS_NOT_QUANTISED = "experts_not_quantised"  # format
     COMPONENTS_OFFLOADED = "components_offloaded"  # offloaded_bytes

@@ -12,7 +12,7 @@ DATA = {"examples": 51_760, "mean_tokens_per_example": 256, "epochs": 3}
 
 def test_alpaca_takes_a_known_number_of_steps() -> None:
     """51,760 examples three times, 4 × 8 sequences a step on two GPUs: 2,427 steps (rounded up)."""
-    trained = job(LLAMA_3_2_3B, "lora", micro_batch=4, gradient_accumulation_steps=8, data=DATA)
+    trained = job(LLAMA_3_2_3B, "lora", micro_batch=4, gradient_accumulation_steps=8, packing=False, data=DATA)
     found = schedule(trained, Mesh(data=2, sharding=Sharding.DDP, shards=2))
     assert (found.sequences_per_step, found.steps) == (64, 2427)
     assert found.train_tokens == 51_760 * 256 * 3
@@ -27,7 +27,7 @@ def test_packing_fills_every_sequence() -> None:
 
 def test_longer_examples_are_cut() -> None:
     """Without packing an example longer than the sequence loses its end."""
-    trained = job(LLAMA_3_2_3B, "lora", sequence_tokens=128, data=DATA)
+    trained = job(LLAMA_3_2_3B, "lora", packing=False, sequence_tokens=128, data=DATA)
     assert schedule(trained, Mesh()).train_tokens == 51_760 * 128 * 3
 
 

@@ -119,3 +119,10 @@ def test_unsharded_weights_shrink_by_the_expert_ranks() -> None:
     routed = parameters(GPT_OSS_120B).routed_experts
     assert plain.weights - expert.weights == pytest.approx(2 * routed * 7 / 8)
     assert expert.optimizer == pytest.approx(plain.optimizer)
+
+
+def test_plain_sgd_needs_nothing_beside_the_gradients() -> None:
+    """The foreach step of torch.optim.SGD adds in place: there is no copy of the parameters, fused or not."""
+    for optimizer in ("sgd", "sgd_momentum"):
+        trained = job(LLAMA_8B, "full", optimizer=optimizer, fused_optimizer=False)
+        assert states(trained, Mesh(), held(trained, Mesh(), first=True, last=True)).step_temporary == 0

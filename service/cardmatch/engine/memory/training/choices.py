@@ -57,12 +57,14 @@ def assumed(job: TrainingJob, chosen: Choices) -> tuple[Assumption, ...]:
             filled[name] = value if isinstance(value, int) else value.value
     if workload.gradient_checkpointing is None:
         filled["gradient_checkpointing"] = chosen.checkpointing.value
-    if workload.fused_loss is None and not brings_kernel(workload, chosen.behaviour):
-        filled["fused_loss"] = chosen.cross_entropy is not CrossEntropy.EAGER
-    if workload.packing is None and workload.data is None:
+    if workload.fused_loss is None:
+        kernel = brings_kernel(workload, chosen.behaviour)
+        filled["fused_loss"] = not kernel and chosen.cross_entropy is not CrossEntropy.EAGER
+    if workload.packing is None:
         filled["packing"] = True
     filled |= _of_optimizer(job)
-    if workload.weights == "as_published" and job.checkpoint.format != job.published.format:
+    adapted = workload.method is not Method.FULL and job.quantised
+    if workload.weights == "as_published" and (adapted or job.checkpoint.format != job.published.format):
         filled["weights"] = job.checkpoint.format
     filled |= _of_adapters(job, chosen)
     if not workload.offload and job.offload:

@@ -21,7 +21,7 @@ from cardmatch.engine.memory.training.states import states
 from cardmatch.engine.memory.training.trials import Trials, attempted, described, trials
 from cardmatch.engine.memory.training.tried import Tried
 from cardmatch.engine.memory.training.ways import GOOD, ways_to_fit
-from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.memory.training.workload import Sharding, Training
 from cardmatch.engine.models.architecture import Architecture
 from cardmatch.engine.models.checkpoint import Checkpoint
 from cardmatch.engine.models.linears import PartKind
@@ -110,8 +110,11 @@ def _need(alone: Tried) -> TrainingNeed:
 
 def _shared_out(job: TrainingJob, placements: tuple[Placement, ...]) -> tuple[Assumption, ...]:
     """How several GPUs share the states, where the request does not say."""
-    several = any(mesh(job.workload, job.default_sharding, each).data > 1 for each in placements)
-    if job.workload.sharding is not None or not several:
+    meshes = [mesh(job.workload, job.default_sharding, each) for each in placements]
+    groups = {each.shards for each in meshes if each.sharding is Sharding.HSDP}
+    if len(groups) == 1 and job.workload.shard_group is None:
+        return (Assumption(pointer="/workload/shard_group", value=groups.pop()),)
+    if job.workload.sharding is not None or not any(each.data > 1 for each in meshes):
         return ()
     return (Assumption(pointer="/workload/sharding", value=job.default_sharding.value),)
 
@@ -140,6 +143,10 @@ def _notices(job: TrainingJob) -> tuple[Notice, ...]:
             )
         )
     found += _beside(job)
+    data = job.workload.data
+    if data is not None and job.varying and data.mean_tokens_per_example > job.sequence_tokens:
+        mean, length = data.mean_tokens_per_example, job.sequence_tokens
+        found.append(notice(NoticeCode.EXAMPLES_CUT, Severity.CAUTION, mean_tokens=mean, sequence_tokens=length))
     routed = any(part.kind is PartKind.EXPERTS for part in job.parts)
     if job.quantised and routed and not job.experts and job.checkpoint.format in BITSANDBYTES:
         found.append(

@@ -96,12 +96,13 @@ FRAMEWORKS: dict[Framework, Behaviour] = {
         quantises_experts=True,
     ),
     Framework.UNSLOTH: Behaviour(
-        source="unsloth: fused norms, rotary, LoRA MLP; cross-entropy in chunks; checkpoints offloaded to RAM",
+        source="unsloth: fused norms, rotary, LoRA MLP; cross-entropy in chunks; checkpoints offloaded to RAM; DDP",
         kernels=Kernels.FUSED,
         cross_entropy=CrossEntropy.LINEAR,
         quantises_experts=True,
         offloads_checkpoints=True,
         optimizer=OptimizerName.ADAMW_8BIT,
+        sharding="ddp",
     ),
     Framework.LLAMA_FACTORY: Behaviour(
         source="LLaMA-Factory over the Trainer and PEFT", upcasts=True, fused_optimizer=True

@@ -111,6 +111,7 @@ _BLOCK = 256
 _EIGHT_BIT = 1 + 4 / _BLOCK
 _FOUR_BIT = 0.5 + 4 / 128
 _TORCH = "torch.optim"
+_SGD = "torch.optim.sgd: without weight decay the foreach step adds in place"
 _BNB = "bitsandbytes: blocks of 256 with an fp32 constant; embeddings keep 32-bit states (GlobalOptimManager)"
 OPTIMIZERS: dict[OptimizerName, Optimizer] = {
     OptimizerName.ADAMW: Optimizer(states=2, temporary=True, source=_TORCH),
@@ -122,8 +123,8 @@ OPTIMIZERS: dict[OptimizerName, Optimizer] = {
     OptimizerName.LION: Optimizer(states=1, temporary=True, source="Lion (arXiv 2302.06675): one momentum"),
     OptimizerName.LION_8BIT: Optimizer(fixed=_EIGHT_BIT, embedding_states=1, source=_BNB),
     OptimizerName.MUON: Optimizer(states=1, embedding_states=2, source="Muon: momentum; AdamW for embeddings"),
-    OptimizerName.SGD: Optimizer(temporary=True, source=_TORCH),
-    OptimizerName.SGD_MOMENTUM: Optimizer(states=1, temporary=True, source=_TORCH),
+    OptimizerName.SGD: Optimizer(source=_SGD),
+    OptimizerName.SGD_MOMENTUM: Optimizer(states=1, source=_SGD),
 }
 
 

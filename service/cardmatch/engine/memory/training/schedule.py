@@ -12,7 +12,7 @@ from cardmatch.engine.memory.training.mesh import Mesh
 def schedule(job: TrainingJob, mesh: Mesh) -> Schedule:
     """The steps of *job* on *mesh*: every data-parallel replica takes micro-batch × accumulation sequences a step.
 
-    Packed sequences are full; others hold one example each, cut at the sequence length.
+    Packed sequences, the default, are full; others hold one example each, cut at the sequence length.
     """
     replicas = mesh.data // mesh.context
     sequences = job.micro_batch * job.accumulation * replicas
@@ -24,7 +24,7 @@ def schedule(job: TrainingJob, mesh: Mesh) -> Schedule:
             steps=None,
             train_tokens=None,
         )
-    packed = job.workload.packing is True
+    packed = job.workload.packing is not False
     each = job.sequence_tokens if packed else min(job.sequence_tokens, data.mean_tokens_per_example)
     per_epoch = data.examples * data.mean_tokens_per_example / each if packed else data.examples
     tokens = data.examples * data.epochs * (data.mean_tokens_per_example if packed else each)

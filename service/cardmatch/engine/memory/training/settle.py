@@ -31,6 +31,9 @@ from cardmatch.engine.terms.notice import Assumption
 DEFAULT_SEQUENCE_TOKENS = 2048
 DEFAULT_QUANTISED = "nf4_dq"
 BITSANDBYTES = frozenset({"nf4", "nf4_dq", "int8"})
+DEQUANTISED = frozenset({"mxfp4", "mxfp8", "nvfp4", "fp8_block"})
+"""Formats that transformers widens before it trains: quantizer_mxfp4.py and quantizer_finegrained_fp8.py,
+`is_trainable` false."""
 TRAINED_WITH_DROPOUT = frozenset({"bert", "roberta", "xlm-roberta", "gpt2", "gpt_bigcode", "t5", "deberta-v2"})
 """Families whose transformers class drops hidden states and attention (0.1) unless told otherwise."""
 
@@ -126,16 +129,18 @@ def _accumulation(workload: Training, behaviour: Behaviour) -> int:
 
 
 def _cross_entropy(workload: Training, behaviour: Behaviour) -> CrossEntropy:
-    if workload.fused_loss is not None:
-        return behaviour.fused_cross_entropy if workload.fused_loss else CrossEntropy.EAGER
-    return CrossEntropy.KERNEL if brings_kernel(workload, behaviour) else behaviour.cross_entropy
+    if workload.fused_loss:
+        return behaviour.fused_cross_entropy
+    if brings_kernel(workload, behaviour):
+        return CrossEntropy.KERNEL
+    return behaviour.cross_entropy if workload.fused_loss is None else CrossEntropy.EAGER
 
 
 def _weights(workload: Training, checkpoint: Checkpoint) -> str:
-    """The format of a frozen base: QLoRA quantises a 16-bit checkpoint to NF4 and takes a quantised one as it is."""
+    """The format of a frozen base: QLoRA quantises to NF4 what no library trains over, and takes the rest as it is."""
     if workload.weights != "as_published":
         return workload.weights
-    if workload.method is Method.QLORA and checkpoint.format in DTYPE_BITS:
+    if workload.method is Method.QLORA and (checkpoint.format in DTYPE_BITS or checkpoint.format in DEQUANTISED):
         return DEFAULT_QUANTISED
     return checkpoint.format
 

@@ -17,6 +17,7 @@ from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.mesh import mesh
 from cardmatch.engine.memory.training.placed import verdict
 from cardmatch.engine.memory.training.recipes import OPTIMIZERS, OptimizerName
+from cardmatch.engine.memory.training.settle import BITSANDBYTES
 from cardmatch.engine.memory.training.trials import Trials, attempted, changed
 from cardmatch.engine.memory.training.tried import PROCESS, band_of
 from cardmatch.engine.memory.training.workload import Checkpointing, Method, Offload, Sharding
@@ -101,6 +102,7 @@ def _sorts(
     job = shared.job
     yield _more_ram(shared, placement, index)
     yield (Way(fields, placement) for fields in _activations(job))
+    yield (Way(fields, placement) for fields in _experts(job))
     yield (Way(fields, placement) for fields in _optimizers(job))
     if shrinks:
         yield (Way(fields, placement) for fields in _smaller(job))
@@ -138,6 +140,14 @@ def _activations(job: TrainingJob) -> Iterator[Fields]:
         yield {name: value}
     if len(lean) > 1:
         yield lean
+
+
+def _experts(job: TrainingJob) -> Iterator[Fields]:
+    """A module for each expert, as in transformers 4, so that they are quantised too."""
+    if job.quantised and not job.experts and job.checkpoint.format in BITSANDBYTES:
+        yield {"fused_experts": False}
+        if lean := _lean(job):
+            yield {"fused_experts": False} | lean
 
 
 def _smaller(job: TrainingJob) -> Iterator[Fields]:
