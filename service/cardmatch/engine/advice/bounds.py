@@ -40,9 +40,9 @@ def rent(shared: Trying, form: Form, copies: int) -> float:
     key = (id(form.lots), form.gpus, form.nodes, form.copies_per_gpu, copies)
     found = shared.rents.get(key)
     if found is None:
-        found = min([lot.usd_per_hour * machines_of(form, lot.offer.gpu_count, copies) for lot in form.lots])
-        shared.rents[key] = found
-    return found
+        usd = min([lot.usd_per_hour * machines_of(form, lot.offer.gpu_count, copies) for lot in form.lots])
+        found = shared.rents[key] = (form.lots, usd)  # kept, so that no other offers get their identity
+    return found[1]
 
 
 def fewest_copies(shared: Trying, form: Form) -> int:

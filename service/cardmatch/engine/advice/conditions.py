@@ -70,9 +70,14 @@ def judge(offer: Offer, provider: Provider | None, wanted: Conditions, on: dt.da
         found.append(("isolation", _dedicated(offer, provider)))
     if asked.max_price_age_days is not None:
         found.append(("max_price_age_days", age_days(offer, on) <= asked.max_price_age_days))
+    if not found:
+        return _SUITS
     return Judged(
         tuple([name for name, met in found if met is False]), tuple([name for name, met in found if met is None])
     )
+
+
+_SUITS = Judged((), ())
 
 
 def _dedicated(offer: Offer, provider: Provider | None) -> bool | None:

@@ -77,12 +77,13 @@ class Model(NamedTuple):
 
 
 class Again(NamedTuple):
-    """The request as it came, and what its search shared."""
+    """The request as it came, and what its search shared; *others* are what changed requests share."""
 
     quest: Quest
     workload: Inference
     model: Model
     sold: Sold
+    others: list[Trying]
 
     @property
     def ways(self) -> Ways:
@@ -163,15 +164,21 @@ class Again(NamedTuple):
         limit = self.model.architecture.maximum_context_tokens
         asked = demanded(work, wanted, shared.presets, limit)
         job, _ = settle(asked.workload, self.model.architecture, self.model.checkpoint, self.model.spread)
-        return Trying(
+        engine, offload = asked.workload.engine, wanted.allow.offload
+        for known in (shared, *self.others):  # a target moved changes neither the job nor where it lies
+            if known.engine == engine and known.job == job:
+                return msgspec.structs.replace(known, demand=asked.demand, offload=offload)
+        other = Trying(
             job=job,
-            engine=asked.workload.engine,
+            engine=engine,
             demand=asked.demand,
             calibration=shared.calibration,
             presets=shared.presets,
             paces=shared.paces,
-            offload=wanted.allow.offload,
+            offload=offload,
         )
+        self.others.append(other)
+        return other
 
 
 def alone(shared: Trying, found: Tried) -> Served | None:

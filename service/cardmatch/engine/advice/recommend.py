@@ -103,7 +103,7 @@ def recommend(
         on_sale,
     )
     model = Model(subject.architecture, subject.checkpoint, subject.spread)
-    again = Again(Quest(shared, wanted, objective), workload, model, sold)
+    again = Again(Quest(shared, wanted, objective), workload, model, sold, [])
     bench = _Bench(shared, wanted, shelf, on_sale, ledger, objective, again)
     notes = (*assumptions, *asked.assumptions, *objective_assumed)
     return _answered(bench, found, subject, notes, demanded_load=wanted.load is not None or wanted.job is not None)

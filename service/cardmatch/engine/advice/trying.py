@@ -9,6 +9,7 @@ import msgspec
 
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, Form
 from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.advice.market import Lot
 from cardmatch.engine.advice.pace import Curve, Paces, Waits
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.sizing import Sized, quick_enough, sized
@@ -57,7 +58,7 @@ class Tried(NamedTuple):
 
 
 class Trying(msgspec.Struct, kw_only=True):
-    """What all forms of one request share; jobs in other formats are made once."""
+    """What all forms of one request share; jobs in other formats are made once, and laid on a placement once."""
 
     job: ServingJob
     engine: AnyEngine
@@ -69,7 +70,8 @@ class Trying(msgspec.Struct, kw_only=True):
     jobs: dict[tuple[str, str], ServingJob] = {}
     layers: dict[str, int] = {}
     caches: dict[str, int] = {}
-    rents: dict[tuple[int, ...], float] = {}
+    rents: dict[tuple[int, ...], tuple[tuple[Lot, ...], float]] = {}
+    laid: dict[tuple[object, ...], tuple[PlacementEstimate, Reservation]] = {}
 
     @property
     def request_cache_bytes(self) -> int:
@@ -112,6 +114,16 @@ class Trying(msgspec.Struct, kw_only=True):
         self.jobs[weights, cache] = job
         return job
 
+    def lay(self, job: ServingJob, where: Placement) -> tuple[PlacementEstimate, Reservation]:
+        """*job*, one of `jobs`, on *where*, with no advice about its limits; ways back come to the same place again."""
+        device, layout = where.device, where.layout
+        key = (id(job), device.card, device.mig, where.count, layout.tensor, layout.pipeline, where.link, where.nodes)
+        found = self.laid.get(key)
+        if found is None:
+            reservation = reserve(job, self.engine, where, self.calibration)
+            found = self.laid[key] = (place(job, where, reservation, limits=False), reservation)
+        return found
+
 
 def tried(shared: Trying, form: Form, cache: KvFormat) -> Tried:
     """*form* with its cache in *cache*, judged for one request and sized for the load."""
@@ -149,7 +161,7 @@ def works_alone(shared: Trying, form: Form, cache: KvFormat) -> bool:
     curve = curve_of(shared, job, form, where)
     if curve is not None and not quick_enough(curve(1), shared.demand):
         return False
-    return place(job, where, reserve(job, shared.engine, where, shared.calibration), limits=False).verdict in GOOD
+    return shared.lay(job, where)[0].verdict in GOOD
 
 
 def _room_beside(job: ServingJob, spill: Spilled) -> int:
@@ -191,8 +203,7 @@ def estimate(shared: Trying, found: Tried, *, limits: bool = True) -> tuple[Plac
 
 def _held(shared: Trying, job: ServingJob, where: Placement) -> tuple[int, Outcome, int]:
     """Requests that fit at once even at the high end of every band; else why none does, and what is missing."""
-    reservation = reserve(job, shared.engine, where, shared.calibration)
-    placed = place(job, where, reservation, limits=False)
+    placed, reservation = shared.lay(job, where)
     if placed.verdict is Verdict.DOES_NOT_FIT:
         return 0, Outcome.DOES_NOT_FIT, -placed.headroom_bytes
     if placed.verdict not in GOOD:
