@@ -34,9 +34,10 @@ def dollars(amount: float) -> float:
 def spread(expected: float, downs: list[float], ups: list[float], basis: Basis) -> UsdBand:
     """*expected* with independent errors: those down and those up are each added in quadrature."""
     middle = dollars(expected)
+    down, up = math.hypot(*downs), math.hypot(*ups)
     return UsdBand(
-        low_usd=dollars(max(expected - math.hypot(*downs), 0.0)) if any(downs) else middle,
+        low_usd=dollars(max(expected - down, 0.0)) if down else middle,
         expected_usd=middle,
-        high_usd=dollars(expected + math.hypot(*ups)) if any(ups) else middle,
+        high_usd=dollars(expected + up) if up else middle,
         basis=basis,
     )

@@ -21,6 +21,7 @@ from cardmatch.engine.terms.band import Basis, weakest
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
 
 _SECONDS = 3600.0
+_WAITING = LINES.index(LineCode.WAITING)
 NEAR_CAPACITY = 0.85
 """Above it queues grow faster than the load: latency figures of the speed model end there."""
 
@@ -50,7 +51,7 @@ def _option_cost(
 ) -> OptionCost:
     lines = tuple([Line(code, dollars(usd)) for code, usd in zip(LINES, paid.amounts, strict=True) if usd])
     total = _total(setting, paid, sum([line.usd for line in lines]), missing)
-    waiting = sum(line.usd for line in lines if line.code is LineCode.WAITING)
+    waiting = dollars(paid.amounts[_WAITING])
     each = per(paid.total_usd, paid.hours.units, question)
     return OptionCost(
         label=setting.option.label,
@@ -89,15 +90,13 @@ def _total(setting: Setting, paid: Bill, expected: float, missing: Unknown) -> U
     """The band of independent errors: the price, the rate, and what is not known of the terms."""
     quote, rate = setting.quote, setting.rating.used.throughput
     ups, downs = [paid.rent_usd * quote.up], [paid.rent_usd * quote.down]
-    basis = weakest(quote.basis, rate.basis)
+    basis = weakest(quote.basis, rate.basis, Basis.EXTRAPOLATED) if missing else weakest(quote.basis, rate.basis)
     if rate.low_units_per_second < rate.high_units_per_second:
         slow = msgspec.structs.replace(setting.plan, units_per_second=rate.low_units_per_second)
         fast = msgspec.structs.replace(setting.plan, units_per_second=rate.high_units_per_second)
         ups.append(max(bill(slow).total_usd - paid.total_usd, 0.0))
         downs.append(max(paid.total_usd - bill(fast).total_usd, 0.0))
     ups.extend(missing.values())
-    if missing:
-        basis = weakest(basis, Basis.EXTRAPOLATED)
     return spread(expected, downs, ups, basis)
 
 

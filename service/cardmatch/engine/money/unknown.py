@@ -17,12 +17,14 @@ def unknown(setting: Setting, paid: Bill) -> Unknown:
     """What is not known of the terms of *setting*, and matters to its bill."""
     if setting.owned is not None:
         return {}
-    found = {
-        QuestionCode.BILLING_INCREMENT_SECONDS: _increment_usd(setting, paid),
-        QuestionCode.EGRESS_USD_PER_GB: _egress_usd(setting),
-        QuestionCode.STORAGE_USD_PER_GB_MONTH: _storage_usd(setting, paid),
-    }
-    return {code: usd for code, usd in found.items() if usd > 0}
+    found: Unknown = {}
+    if (usd := _increment_usd(setting, paid)) > 0:
+        found[QuestionCode.BILLING_INCREMENT_SECONDS] = usd
+    if (usd := _egress_usd(setting)) > 0:
+        found[QuestionCode.EGRESS_USD_PER_GB] = usd
+    if (usd := _storage_usd(setting, paid)) > 0:
+        found[QuestionCode.STORAGE_USD_PER_GB_MONTH] = usd
+    return found
 
 
 def _increment_usd(setting: Setting, paid: Bill) -> float:
