@@ -8,6 +8,7 @@ waits can displace one. A card that is only ruled out so is asked once whether i
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -180,7 +181,30 @@ def _of_card(shared: Trying, card: Card, lots: tuple[Lot, ...], wanted: Wanted) 
     spread = layouts(job.architecture, support.splits, wanted)
     if wanted.nodes > 1 and not support.spans_machines:
         wanted = msgspec.structs.replace(wanted, nodes=1)
-    return forms_of(card, lots, spread, formats, wanted, len(job.architecture.layer_order))
+    forms = forms_of(card, lots, spread, formats, wanted, len(job.architecture.layer_order))
+    return forms if wanted.nodes == 1 else [form for form in forms if _worth_spanning(shared, form, wanted.nodes)]
+
+
+RUNGS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
+_NEAR = 2
+
+
+def _worth_spanning(shared: Trying, form: Form, most: int) -> bool:
+    """Whether *form* takes a number of machines that is worth a try: one, or about as many as a copy needs.
+
+    From the fewest that hold the weights to twice those that hold a request beside them: every one at first, then
+    fewer and fewer. Beyond that another copy serves more than a longer pipeline. Where *most* are too few, those are
+    tried, to say by how much.
+    """
+    if form.nodes == 1:
+        return True
+    each = form.gpus // form.nodes * form.device.memory_high_bytes * _BUDGET_SHARE
+    weights = 0 if shared.offload else shared.layer_bytes(form.weights)
+    fewest = max(1, math.ceil(weights / each))
+    if fewest > most:
+        return form.nodes == most
+    longest = 2 * math.ceil((shared.layer_bytes(form.weights) + shared.request_cache_bytes) / each) + 1
+    return fewest <= form.nodes <= longest and (form.nodes <= fewest + fewest // 2 + _NEAR or form.nodes in RUNGS)
 
 
 def _try(quest: Quest, form: Form, skyline: Skyline | Everything, fates: dict[str, Fate]) -> None:

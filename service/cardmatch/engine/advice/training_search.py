@@ -32,6 +32,9 @@ from cardmatch.engine.models.kv_formats import KvFormat
 
 _HOUR = 3600.0
 _SUPPORT = "transformers"
+_MACHINES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+"""Machines of one run that are worth a try: with more of them one counts less."""
+
 _WITHOUT_BF16 = frozenset({Precision.FP16, Precision.FP32, Precision.MIXED_FP16})
 
 
@@ -91,9 +94,9 @@ def _over_machines(card: Card, market: Market, wanted: Wanted) -> list[Form]:
         lots = holding(market.lots[card.id], card, count, None, wanted)
         whole = tuple([lot for lot in lots if lot.offer.gpu_count == count])
         link = link_of(whole, card) if count > 1 else None
-        for nodes in range(2, wanted.nodes + 1) if whole else ():
+        for nodes in _MACHINES if whole else ():
             gpus = count * nodes
-            if gpus <= (most or gpus):
+            if nodes <= wanted.nodes and gpus <= (most or gpus):
                 layout = Layout(data=gpus)
                 found.append(Form(card, whole_device(card), gpus, layout, AS_PUBLISHED, None, 1, link, whole, nodes))
     return found

@@ -183,15 +183,17 @@ def _stages(job: ServingJob, options: Vllm, placement: Placement, grouping: Plan
 
     drafter = drafter_bytes(job, placement.layout)
     tensor, sharded = placement.layout.tensor, options.fully_sharded_loras
+    order, alike = job.architecture.layer_order, dict[tuple[tuple[int, ...], bool], CacheLayout]()
     slots = slots_bytes(job, tensor, options.max_loras, options.max_lora_rank, sharded=sharded) // len(stages)
 
     def one(index: int, stage: PipelineStage) -> _Stage:
         weights = sure(max(0, stage.weights_bytes + rotary + slots - offloaded))
         last = index == len(stages) - 1
-        return _Stage(
-            add(weights, drafter) if last and job.speculative is not None else weights,
-            stage_cache(job, grouping, None if only else stage, how),
-        )
+        layers = order[stage.start : stage.start + stage.layers], last
+        cache = alike.get(layers)
+        if cache is None:
+            cache = alike[layers] = stage_cache(job, grouping, None if only else stage, how)
+        return _Stage(add(weights, drafter) if last and job.speculative is not None else weights, cache)
 
     return [one(index, stage) for index, stage in enumerate(stages)]
 
