@@ -157,3 +157,13 @@ def test_too_little_ram_for_offloaded_components_is_said_in_ram() -> None:
     again = answer(body | {"cards": [card | {"host_ram_bytes": change.value}]})
     assert isinstance(again, DiffusionAnswer)
     assert again.placements[0].verdict.value == "tight"
+
+
+def test_what_is_missing_is_what_the_summary_says_less_the_budget() -> None:
+    """FLUX on 24 GB: its weights and activations alone left some GiB unexplained."""
+    found = answer({"model": "flux", "workload": {"kind": "diffusion"}, "cards": ["rtx-4090"]})
+    assert isinstance(found, DiffusionAnswer)
+    (placement,) = found.placements
+    least = placement.peaks.allocated.expected_bytes + bundled().calibration.diffusion.context_bytes.value
+    assert f"at least {least / (1 << 30):.2f} GiB" in found.summary
+    assert -placement.headroom_bytes == pytest.approx(least - placement.budget_bytes, abs=2)

@@ -87,6 +87,7 @@ def diffusion_summary(
         "weights_bytes": need.weights_bytes,
         "activations_bytes": need.activations_bytes,
         "states_bytes": need.gradients_bytes + need.optimizer_bytes,
+        "least_bytes": figures.least_bytes,
     }
     if subject.name is not None:
         params["model"] = subject.name

@@ -162,10 +162,11 @@ def _max_concurrency(job: ServingJob, reservation: Reservation, usages: list[_Us
     """
     most, working = reservation.most_requests, reservation.working
     each = 0 if working is None else working.band(1, job.mean_tokens).expected_bytes
+    longest = 0 if working is None else working.band(1, reservation.longest_tokens).expected_bytes
     fixed = 0 if working is None else reservation.activations.expected_bytes
     for pool, usage in zip(reservation.pools, usages, strict=True):
         free = pool.budget_bytes - pool.fixed_expected_bytes + fixed
-        if free < max(usage.first + each, usage.one):
+        if free < max(usage.first + each, usage.one + longest):
             return 0
         if usage.further + each:
             most = min(most, 1 + (free - usage.first - each) // (usage.further + each))

@@ -96,10 +96,11 @@ class DiffusionPlacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiffusionEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of an estimate, before any words."""
+    """The figures of an estimate, before any words. A process takes at least *least_bytes* of a GPU."""
 
     parameters: int
     need: DiffusionNeed
+    least_bytes: int
     placements: tuple[DiffusionPlacement, ...]
     assumptions: tuple[Assumption, ...]
     notices: tuple[Notice, ...]

@@ -54,6 +54,7 @@ def estimate_diffusion(
     return DiffusionEstimate(
         parameters=total_parameters(pipeline),
         need=_need(tried),
+        least_bytes=round(tried.top.floor),
         placements=tuple(
             [
                 _estimate_one(shared, tried, placement, index, alternatives, explained=explained)
