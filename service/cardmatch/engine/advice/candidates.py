@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -66,7 +67,12 @@ def runs_on(support: EngineSupport, card: Card) -> bool:
 
 
 def _compute(card: Card) -> tuple[int, int] | None:
-    major, _, minor = (card.compute_capability or "").partition(".")
+    return _read(card.compute_capability or "")
+
+
+@functools.lru_cache(maxsize=256)
+def _read(capability: str) -> tuple[int, int] | None:
+    major, _, minor = capability.partition(".")
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
 
 

@@ -21,7 +21,7 @@ from cardmatch.engine.speed.chip import Chip, chip_of
 from cardmatch.engine.speed.lengths import lengths
 from cardmatch.engine.speed.pace import Pace
 from cardmatch.engine.speed.placed import seat_of
-from cardmatch.engine.speed.serving import QUEUE_PER_REQUEST, Seat, seat_pace, serving_doubt
+from cardmatch.engine.speed.serving import QUEUE_PER_REQUEST, Seat, exchanging, seat_pace, serving_doubt
 from cardmatch.engine.speed.shape import Shape, shape_of
 from cardmatch.engine.speed.steady import settled
 from cardmatch.engine.speed.step import SIXTEEN_BITS, decode_work, decoding, link_seconds, prefill_work, timed
@@ -85,10 +85,9 @@ class _Known(NamedTuple):
         return found
 
     def pace(self, shape: Shape, seat: Seat) -> tuple[Pace, Doubt]:
-        """What the engine reaches on *seat*, and how sure that is: of a model only its kernels and mixture count."""
-        layout = seat.layout
-        spread = layout.tensor, layout.pipeline, layout.expert, seat.link
-        key = (seat.engine, id(seat.chip), shape.kernel, shape.is_mixture, spread)
+        """What the engine reaches on *seat*, and how sure that is: models count by kernels, layouts by link."""
+        chip, mixture = seat.chip, shape.is_mixture
+        key = (seat.engine, id(chip), shape.kernel, mixture, chip.link(exchanging(seat.layout), seat.link))
         found = self.paces.get(key)
         if found is None:
             sure = serving_doubt(shape, seat, self.speed, exact_model=self.exact_model)

@@ -130,13 +130,15 @@ def _alone(seat: Seat, load: ServingLoad) -> bool:
     return seat.slots <= 1 or (load.concurrency is not None and load.concurrency <= seat.layout.data)
 
 
+def exchanging(layout: Layout) -> int:
+    """GPUs that exchange activations within a copy."""
+    return max(layout.tensor * layout.pipeline, layout.expert)
+
+
 def seat_pace(shape: Shape, seat: Seat, known: SpeedCalibration) -> Pace:
     """What the engine reaches of the chip of *seat*."""
-    layout = seat.layout
-    ranks = max(layout.tensor * layout.pipeline, layout.expert)
-    return pace_of(
-        seat.engine, seat.chip, shape.kernel, known.values, mixture=shape.is_mixture, ranks=ranks, asked=seat.link
-    )
+    ranks, mixture = exchanging(seat.layout), shape.is_mixture
+    return pace_of(seat.engine, seat.chip, shape.kernel, known.values, mixture=mixture, ranks=ranks, asked=seat.link)
 
 
 def group_of(engine: EngineKind, *, mixture: bool) -> str:
