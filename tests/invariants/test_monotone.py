@@ -113,3 +113,14 @@ def test_offload_never_takes_more_than_what_it_spares(model: str) -> None:
         assert expected == sorted(expected, reverse=True)
         assert all(peaks[counter]["high_bytes"] <= found[0][counter]["high_bytes"] for peaks in found)
     assert found[0]["process"]["high_bytes"] > found[0]["process"]["expected_bytes"]
+
+
+def test_a_squeezed_training_run_reserves_no_more_than_its_process_holds() -> None:
+    """Eight sequences of an 8B model on 80 GB: the allocator would like more than there is."""
+    workload = {"kind": "training", "method": "full", "micro_batch": 8}
+    found = placed("llama 3.1 8b", workload, "a100-sxm-80")
+    peaks = found["peaks"]
+    assert [each["code"] for each in found["notices"]] == ["allocator_squeezed"]
+    assert (
+        peaks["process"]["expected_bytes"] > peaks["reserved"]["expected_bytes"] >= peaks["allocated"]["expected_bytes"]
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import msgspec
+
 from cardmatch.engine.memory.answer import Host
 from cardmatch.engine.memory.arithmetic import FLASH_FROM, below, unsuited
 from cardmatch.engine.memory.host_ram import lacks_host_ram, short_of_host_ram
@@ -106,7 +108,7 @@ def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement
         verdict=judged.verdict,
         bound_by=top.moment,
         per_gpu=_per_gpu(next(each for each in known.phases if each.phase is top.moment), total, tried),
-        peaks=Peaks(allocated=known.allocated, reserved=known.reserved, process=total),
+        peaks=Peaks(allocated=known.allocated, reserved=_within(tried, known, total), process=total),
         phases=known.phases,
         budget_bytes=judged.budget,
         physical_bytes=placement.device.physical_bytes,
@@ -117,6 +119,14 @@ def placed(tried: Tried, known: Told, placement: Placement) -> TrainingPlacement
         schedule=known.schedule,
         notices=_notices(tried, judged, placement),
     )
+
+
+def _within(tried: Tried, known: Told, total: Band) -> Band:
+    """What is reserved where a process of *total* bytes has no room for more."""
+    room = max(known.allocated.expected_bytes, total.expected_bytes - round(tried.curves.outside))
+    expected = min(known.reserved.expected_bytes, room)
+    low = min(expected, known.reserved.low_bytes)
+    return msgspec.structs.replace(known.reserved, expected_bytes=expected, low_bytes=low)
 
 
 def _per_gpu(at: Phase, total: Band, tried: Tried) -> TrainingPerGpu:
