@@ -139,3 +139,50 @@ def test_cards_without_bf16_train_in_fp16_only() -> None:
         assert (change.pointer, change.value) == ("/workload/precision", "fp16")
     changed = recommended(**asked, workload={"kind": "training", "method": "lora", "precision": "fp16"})
     assert "--fp16" in changed.options[0].command
+
+
+def test_the_command_states_what_the_answer_assumes() -> None:
+    """A dataset to fill in, packing, 16-bit weights, flash attention, passes, the optimizer; no word is left out."""
+    answer = recommended(
+        model="7B",
+        workload={"kind": "training", "method": "full"},
+        job={"examples": 50_000, "mean_tokens_per_example": 400, "epochs": 3},
+        constraints={"cards": ["B200"]},
+        limit=1,
+    )
+    command = answer.options[0].command
+    for words in ("--dataset_name $DATASET", "--packing", "--dtype bfloat16", "flash-attn2", "--num_train_epochs 3"):
+        assert words in command
+    assert "--optim adamw_torch_fused" in command
+    assert "command_lacks_settings" not in [each.code for each in answer.options[0].cautions]
+
+
+def test_the_command_of_several_gpus_shards_in_16_bits() -> None:
+    """FSDP under autocast would widen the weights to 32 bits (accelerate); tokens become steps of all GPUs."""
+    answer = recommended(
+        model="llama 3.1 8b",
+        workload={"kind": "training", "method": "full"},
+        job={"train_tokens": 1_000_000_000},
+        constraints={"cards": ["a100-sxm-40"]},
+        limit=1,
+    )
+    first = answer.options[0]
+    assert first.count > 1
+    for words in ("--accelerate_config fsdp2", f"--num_processes {first.count}", "--mixed_precision no"):
+        assert words in first.command
+    steps = int(first.command.split("--max_steps ")[1].split()[0])
+    accumulated = int(first.command.split("--gradient_accumulation_steps ")[1].split()[0])
+    assert steps == -(-1_000_000_000 // (2048 * accumulated * first.count))
+
+
+def test_what_trl_cannot_state_is_said() -> None:
+    """Another framework's habits and an optimizer in the backward pass are named beside the command."""
+    answer = recommended(
+        model="7B",
+        workload={"kind": "training", "method": "full", "framework": "torchtune", "optimizer_in_backward": True},
+        job={"train_tokens": 1_000_000},
+        limit=1,
+    )
+    (said,) = [each for each in answer.options[0].cautions if each.code == "command_lacks_settings"]
+    assert said.params["settings"] == ["framework", "optimizer_in_backward"]
+    assert "framework" in said.message

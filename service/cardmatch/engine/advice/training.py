@@ -11,6 +11,7 @@ import msgspec
 from cardmatch.engine.advice.answer import Recommended, RecommendedOption, Requires
 from cardmatch.engine.advice.asking import Ways
 from cardmatch.engine.advice.bill import Ledger, gpus_of, option_of, priced
+from cardmatch.engine.advice.candidates import Form
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.conditions import conditions
 from cardmatch.engine.advice.counsel import Ground, counsel
@@ -26,7 +27,8 @@ from cardmatch.engine.advice.reasked import Sold, by_card
 from cardmatch.engine.advice.recommend import Shelf, Subject, left_out, possible
 from cardmatch.engine.advice.remarks import cautions, reasons
 from cardmatch.engine.advice.training_again import RunsAgain
-from cardmatch.engine.advice.training_plan import command, plan
+from cardmatch.engine.advice.training_command import command, unsaid
+from cardmatch.engine.advice.training_plan import plan
 from cardmatch.engine.advice.training_search import Runs, estimated, search_runs
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
 from cardmatch.engine.memory.training.peak import factors
@@ -203,7 +205,7 @@ def _option(bench: _Bench, choice: Choice, rank: int) -> RecommendedOption:
         usd_per_instance_per_month=month,
         cost=bill,
         cost_request=question,
-        command=command(bench.subject.named, runs.trials.job, form.gpus, form.nodes),
+        command=_command(bench, form),
         requires=_requires(choice, memory.host.ram_bytes, bench),
         reasons=(),
         cautions=(),
@@ -211,12 +213,29 @@ def _option(bench: _Bench, choice: Choice, rank: int) -> RecommendedOption:
     return _remarked(bench, option, choice)
 
 
+def _command(bench: _Bench, form: Form) -> str:
+    runs = bench.runs
+    named, job, epochs = bench.subject.named.command_name, runs.trials.job, _epochs(runs)
+    return command(named, job, form.gpus, form.nodes, tokens=runs.demand.items, epochs=epochs)
+
+
+def _epochs(runs: Runs) -> float | None:
+    """Passes over the data, where the request counts examples."""
+    job, data = runs.wanted.job, runs.trials.job.workload.data
+    if job is not None and job.examples is not None:
+        return job.epochs or 1.0
+    return None if data is None else data.epochs
+
+
 def _remarked(bench: _Bench, option: RecommendedOption, choice: Choice) -> RecommendedOption:
     runs, constraints = bench.runs, bench.runs.wanted.constraints
     return msgspec.structs.replace(
         option,
         reasons=reasons(option, choice, runs.objective, bench.considered),
-        cautions=cautions(option, choice, constraints, runs.presets, bench.shelf.countries),
+        cautions=(
+            *unsaid(runs.trials.job, choice.tried.form.gpus),
+            *cautions(option, choice, constraints, runs.presets, bench.shelf.countries),
+        ),
     )
 
 

@@ -1,24 +1,16 @@
-"""The command of a training run, and half an hour that shows whether the prediction of it holds."""
+"""Half an hour that shows whether the prediction of a training run holds."""
 
 from __future__ import annotations
 
 import msgspec
 
 from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification
-from cardmatch.engine.advice.describe import Named
 from cardmatch.engine.advice.pace import SpeedBand
-from cardmatch.engine.memory.training.job import TrainingJob
-from cardmatch.engine.memory.training.recipes import Precision
-from cardmatch.engine.memory.training.workload import Method
 from cardmatch.engine.money.option import Measured, Predicted
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.money.work import Job
 
-_FLAGS: dict[Precision | None, tuple[str, ...]] = {
-    Precision.FP16: ("--fp16",),
-    Precision.MIXED_FP16: ("--fp16",),
-    Precision.FP32: (),
-}
+_INSTALL = "pip install trl peft bitsandbytes accelerate kernels liger-kernel"
 _HALF_AN_HOUR = (10, 15, 5)
 _SEND = (
     "jq --argjson rate $TOKENS_PER_SECOND '.options[0].throughput.units_per_second = $rate' report.json "
@@ -27,31 +19,14 @@ _SEND = (
 """`report.json` is the plan's `report`; the Trainer prints its tokens per second at the end."""
 
 
-def command(named: Named, job: TrainingJob, gpus: int, nodes: int = 1) -> str:
-    """The run as TRL's command line starts it on each machine, in the settings that were reckoned with."""
-    parts = ["trl sft --model_name_or_path", named.command_name, f"--max_length {job.sequence_tokens}"]
-    parts += [f"--per_device_train_batch_size {job.micro_batch}"]
-    parts += [f"--gradient_accumulation_steps {job.accumulation}", *_FLAGS.get(job.workload.precision, ("--bf16",))]
-    if job.workload.method is not Method.FULL:
-        rank = job.workload.lora.rank if job.workload.lora else 16
-        parts.append(f"--use_peft --lora_r {rank} --lora_target_modules all-linear")
-    if job.workload.method is Method.QLORA:
-        parts.append("--load_in_4bit")
-    if gpus > 1:
-        parts.append(f"--num_processes {gpus}")
-    if nodes > 1:
-        parts.append(f"--num_machines {nodes} --machine_rank $RANK --main_process_ip $FIRST --main_process_port 29500")
-    return " ".join(parts)
-
-
 def plan(option: RecommendedOption) -> Verification:
     """Half an hour: install, fifty steps while memory is watched, and the rate sent back."""
     install, drive, send = _HALF_AN_HOUR
     memory = option.training_per_gpu.total if option.training_per_gpu else None
     speed, cost, budget = option.speed, option.cost, option.budget_bytes
     steps = (
-        Step(minutes=install, command="pip install trl peft bitsandbytes accelerate"),
-        Step(minutes=drive, command=f"{option.command} --max_steps 50 --include_num_input_tokens_seen"),
+        Step(minutes=install, command=_INSTALL),
+        Step(minutes=drive, command=f"{option.command} --max_steps 50 --include_num_input_tokens_seen all"),
         Step(minutes=send, command=_SEND),
     )
     metrics = (

@@ -154,6 +154,7 @@ class NoticeCode(StrEnum):
     MOVE_UP_FOR_LATENCY = "move_up_for_latency"  # card
     MOVE_UP_FOR_TENANTS = "move_up_for_tenants"  # card
     RENT_BOTH = "rent_both"  # card, other
+    COMMAND_LACKS_SETTINGS = "command_lacks_settings"  # settings: of the workload, that the command does not state
     KEEP_CHECKPOINTS_SAFE = "keep_checkpoints_safe"  # no param
 
 
