@@ -186,3 +186,17 @@ def test_what_trl_cannot_state_is_said() -> None:
     (said,) = [each for each in answer.options[0].cautions if each.code == "command_lacks_settings"]
     assert said.params["settings"] == ["framework", "optimizer_in_backward"]
     assert "framework" in said.message
+
+
+def test_training_side_by_side_speaks_of_gradients_not_of_tensor_parallelism() -> None:
+    """Two cards of one machine send gradients over PCIe; machines with one card each, nothing inside."""
+    body = {"model": "13B", "workload": {"kind": "training", "method": "qlora"}, "job": {"train_tokens": 60_000_000}}
+    said = {}
+    for nodes in (1, 2):
+        constraints = {"cards": ["rtx-4090"], "max_gpus": 2}
+        answer = recommended(**body, constraints=constraints, nodes=nodes, limit=20)
+        for option in answer.options:
+            said[option.count, option.requires.machines] = {each.code for each in option.cautions}
+    assert all("no_fast_link" not in codes for codes in said.values())
+    assert "gradients_over_pcie" in said[2, 1]
+    assert all("gradients_over_pcie" not in codes for (count, machines), codes in said.items() if count == machines)

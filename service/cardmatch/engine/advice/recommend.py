@@ -29,6 +29,7 @@ from cardmatch.engine.advice.trying import Trying
 from cardmatch.engine.advice.verification import verification
 from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.memory.calibration import MemoryCalibration
+from cardmatch.engine.memory.estimate import notices_of
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.memory.job import Spread
 from cardmatch.engine.memory.settle import settle
@@ -142,7 +143,7 @@ def _answered(
         else None,
         assumptions=tuple([note for note in notes if note.pointer not in _FROM_LOAD or not demanded_load]),
         ask_next=None if demanded_load else Question(code=QuestionCode.LOAD, pointer="/load"),
-        notices=(),
+        notices=notices_of(shared.job),
         considered=found.considered,
     )
 

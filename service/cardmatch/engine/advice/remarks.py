@@ -8,6 +8,8 @@ from cardmatch.engine.advice.answer import RecommendedOption
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Constraints, Objective
+from cardmatch.engine.hardware.choice import Link
+from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import PriceKind
 from cardmatch.engine.terms.notice import Notice, NoticeCode, Severity, notice
@@ -22,9 +24,10 @@ def reasons(option: RecommendedOption, choice: Choice, objective: Objective, con
     info, found = Severity.INFO, []
     if option.rank == 1:
         found.append(notice(NoticeCode.BEST_OF_ALL, info, objective=objective.value, count=considered))
-    found.append(
-        notice(NoticeCode.ROOM_TO_SPARE, info, verdict=option.verdict.value, headroom_bytes=option.headroom_bytes)
-    )
+    if option.verdict is not Verdict.TIGHT:
+        found.append(
+            notice(NoticeCode.ROOM_TO_SPARE, info, verdict=option.verdict.value, headroom_bytes=option.headroom_bytes)
+        )
     size = choice.tried.size
     if size is not None and size.copies > 1:
         found.append(
@@ -49,9 +52,9 @@ def cautions(
     ]
     if option.speed is None:
         found.append(notice(NoticeCode.SPEED_NOT_PREDICTED, Severity.CAUTION, card=option.card))
-    form = choice.tried.form
-    if form.gpus > 1 and (option.link is None or option.link.value == "pcie"):
-        found.append(notice(NoticeCode.NO_FAST_LINK, Severity.CAUTION, card=option.card, count=form.gpus))
+    if option.verdict is Verdict.TIGHT and choice.tried.spill is None:
+        found.insert(0, notice(NoticeCode.TIGHT_AT_LOAD, Severity.CAUTION, headroom_bytes=option.headroom_bytes))
+    found += _link(option, choice)
     found += _watched(option, asked, countries)
     if option.cost is not None:
         seen = {each.code for each in found}
@@ -98,6 +101,19 @@ def _spread(choice: Choice, presets: Presets) -> list[Notice]:
         speed = presets.network.gb_s
         found.append(notice(NoticeCode.NETWORK_ASSUMED, Severity.CAUTION, machines=form.nodes, network_gb_s=speed))
     return found
+
+
+def _link(option: RecommendedOption, choice: Choice) -> list[Notice]:
+    """What the GPUs of one machine send each other over PCIe: results of tensor parallelism, or gradients."""
+    form = choice.tried.form
+    count = form.gpus // form.nodes
+    if count == 1 or option.link not in {None, Link.PCIE}:
+        return []
+    if option.layout.tensor > 1:
+        return [notice(NoticeCode.NO_FAST_LINK, Severity.CAUTION, card=option.card, count=count)]
+    if option.training_per_gpu is not None:
+        return [notice(NoticeCode.GRADIENTS_OVER_PCIE, Severity.CAUTION, card=option.card, count=count)]
+    return []
 
 
 def _price(option: RecommendedOption, *, stated: bool) -> list[Notice]:

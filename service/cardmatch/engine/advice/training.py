@@ -31,6 +31,7 @@ from cardmatch.engine.advice.training_command import command, unsaid
 from cardmatch.engine.advice.training_plan import plan
 from cardmatch.engine.advice.training_search import Runs, estimated, search_runs
 from cardmatch.engine.memory.training.calibration import TrainingCalibration
+from cardmatch.engine.memory.training.estimate import notices_of
 from cardmatch.engine.memory.training.peak import factors
 from cardmatch.engine.memory.training.settle import settle
 from cardmatch.engine.memory.training.trials import trials
@@ -102,7 +103,7 @@ def recommend_training(
         verification=plan(options[0]) if options else None,
         assumptions=(*assumptions, *noted),
         ask_next=None if tokens else Question(code=QuestionCode.TRAIN_TOKENS, pointer=_JOB),
-        notices=(),
+        notices=notices_of(job),
         considered=found.considered,
     )
 

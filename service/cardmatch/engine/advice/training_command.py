@@ -102,8 +102,9 @@ def _length(job: TrainingJob, gpus: int, tokens: float | None, epochs: float | N
 
 
 def _precision(job: TrainingJob, gpus: int) -> str:
-    """FSDP under autocast widens what is trained to fp32 (accelerate), so 16-bit shards go without it."""
-    if job.precision is Precision.BF16 and gpus > 1 and _sharding(job) in {Sharding.FSDP, Sharding.HSDP}:
+    """FSDP under autocast widens what is trained to fp32 (accelerate), so full training in 16 bits goes without it."""
+    sharded = gpus > 1 and _sharding(job) in {Sharding.FSDP, Sharding.HSDP}
+    if job.precision is Precision.BF16 and job.full and sharded:
         return f"--dtype bfloat16 {_NO_AUTOCAST} --mixed_precision no"
     if job.precision is Precision.FP16 and not job.full:  # adapters are fp32, which a gradient scaler needs
         return "--dtype float16 --fp16"

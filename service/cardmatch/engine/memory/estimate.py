@@ -105,7 +105,7 @@ def _together(
         rule_of_thumb_bytes=counts.total * RULE_OF_THUMB_BYTES_PER_PARAMETER,
         placements=estimates,
         assumptions=started.assumptions + assumptions + assumed_of_engine(job, started.workload.engine),
-        notices=started.notices + _notices(job),
+        notices=started.notices + notices_of(job),
         engine_log=log_reading(started, job, estimates, calibration),
     )
 
@@ -176,7 +176,8 @@ def _command(subject: Subject, where: Placement, longest: int) -> str | None:
     return found
 
 
-def _notices(job: ServingJob) -> tuple[Notice, ...]:
+def notices_of(job: ServingJob) -> tuple[Notice, ...]:
+    """What is to be known of *job* wherever it runs."""
     limit = job.architecture.maximum_context_tokens
     if limit is None or job.context_tokens <= limit:
         return ()

@@ -155,6 +155,8 @@ class NoticeCode(StrEnum):
     MOVE_UP_FOR_TENANTS = "move_up_for_tenants"  # card
     RENT_BOTH = "rent_both"  # card, other
     COMMAND_LACKS_SETTINGS = "command_lacks_settings"  # settings: of the workload, that the command does not state
+    TIGHT_AT_LOAD = "tight_at_load"  # headroom_bytes
+    GRADIENTS_OVER_PCIE = "gradients_over_pcie"  # card, count: in one machine
     KEEP_CHECKPOINTS_SAFE = "keep_checkpoints_safe"  # no param
 
 

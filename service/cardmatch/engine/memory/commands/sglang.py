@@ -54,11 +54,15 @@ ONLINE = {
 }
 """Formats that SGLang makes of 16-bit weights while it loads them."""
 
+_LONGER = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+"""Without it SGLang refuses a longer length than the model's own (srt/configs/model_config.py)."""
+
 
 def command(subject: Subject) -> list[str]:
     """The words that start SGLang."""
     options: Sglang = subject.engine
     return [
+        *([f"{_LONGER}=1"] if subject.beyond_model else []),
         "python",
         "-m",
         "sglang.launch_server",

@@ -42,6 +42,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The model as published, or a word that stands for it."""
         return self.model or UNNAMED
 
+    @property
+    def beyond_model(self) -> bool:
+        """Whether the length is more than the model was made for, which servers refuse unless they are told."""
+        limit = self.job.architecture.maximum_context_tokens
+        return limit is not None and self.longest_tokens > limit
+
     def recast(self, flags: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
         """The words that make an engine bring 16-bit weights to the wanted format while it loads, of *flags* for each.
 

@@ -59,11 +59,15 @@ _VARIABLES = {
     "flashinfer_sampler": "VLLM_USE_FLASHINFER_SAMPLER",
 }
 
+_LONGER = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
+"""Without it vLLM refuses a longer length than the model's own (vllm/config/model.py)."""
+
 
 def command(subject: Subject) -> list[str]:
     """The words that start vLLM."""
     options = _beside_others(subject)
     return [
+        *([f"{_LONGER}=1"] if subject.beyond_model else []),
         *_environment(options),
         "vllm",
         "serve",

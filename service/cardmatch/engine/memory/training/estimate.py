@@ -65,7 +65,7 @@ def estimate_training(
             ]
         ),
         assumptions=assumptions + _shared_out(job, placements),
-        notices=_notices(job),
+        notices=notices_of(job),
         sequence_tokens=job.sequence_tokens,
         micro_batch=job.micro_batch,
     )
@@ -131,7 +131,8 @@ def _beside(job: TrainingJob) -> list[Notice]:
     return found
 
 
-def _notices(job: TrainingJob) -> tuple[Notice, ...]:
+def notices_of(job: TrainingJob) -> tuple[Notice, ...]:
+    """What is to be known of *job* wherever it runs."""
     found = []
     limit = job.architecture.maximum_context_tokens
     if limit is not None and job.sequence_tokens > limit:
