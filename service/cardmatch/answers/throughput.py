@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from cardmatch.answers.rates import encoders, pictures, serving, training
 from cardmatch.catalogue.names.models import resolve_model_name
 from cardmatch.catalogue.pipelines import loose_pipeline, named_pipeline
@@ -9,7 +11,7 @@ from cardmatch.catalogue.world import World
 from cardmatch.engine.money.option import Measured, Option, Predicted, Reported
 from cardmatch.engine.money.rating import Forecast, Predictor
 from cardmatch.engine.money.work import WORK, Work
-from cardmatch.engine.speed.throughput import WorkUnit
+from cardmatch.engine.speed.throughput import WorkUnit, scaled
 from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 
 UNITS = {
@@ -33,6 +35,9 @@ def predictor(world: World, work: Work, options: tuple[Option, ...]) -> Predicto
         raise refusal(FaultCode.REQUEST_LENGTHS_MISSING, WORK)
 
     def predict(option: Option, count: int, asked: Predicted, unit: WorkUnit) -> Forecast:
+        return _within(asked, modelled(option, count, asked, unit))
+
+    def modelled(option: Option, count: int, asked: Predicted, unit: WorkUnit) -> Forecast:
         kind = _kind(world, asked, unit)
         known = UNITS.get(kind)
         if known is not None and unit not in known:
@@ -47,6 +52,14 @@ def predictor(world: World, work: Work, options: tuple[Option, ...]) -> Predicto
         return serving.serving_rate(world, option, count, asked, unit, work)
 
     return predict
+
+
+def _within(asked: Predicted, found: Forecast) -> Forecast:
+    """*found* at the rate that *asked* states, as far off either way as the model is."""
+    if asked.units_per_second is None:
+        return found
+    times = asked.units_per_second / found.throughput.expected_units_per_second
+    return msgspec.structs.replace(found, throughput=scaled(found.throughput, times))
 
 
 def _predictions(options: tuple[Option, ...]) -> list[Predicted]:

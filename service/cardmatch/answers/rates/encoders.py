@@ -52,7 +52,7 @@ def encoder_rate(world: World, option: Option, count: int, asked: Predicted, uni
     if workload.weights == "as_published":
         said.append(Assumption(pointer="/workload/weights", value=model.checkpoint.format))
     job = settle(workload, model.architecture, model.checkpoint)
-    here = where(world, option, count)
+    here, copies = where(world, option, count, asked.copies), asked.copies.copies if asked.copies else count
     fits = estimate_encode(
         model.architecture, model.checkpoint, workload, (here.copies(),), world.calibration.diffusion
     )
@@ -63,7 +63,7 @@ def encoder_rate(world: World, option: Option, count: int, asked: Predicted, uni
     )
     band = speed.tokens_per_second if unit is WorkUnit.TOKEN else speed.items_per_second
     return Forecast(
-        throughput=in_units(unit, band, count),
+        throughput=in_units(unit, band, copies),
         assumed=told(*model.assumptions, *said, *job.assumptions),
         notices=model.notices,
     )

@@ -42,7 +42,7 @@ def picture_rate(world: World, option: Option, count: int, asked: Predicted, uni
     if pipeline.pipeline.medium is Medium.VIDEO and unit is WorkUnit.IMAGE and job.size.frames > 1:
         item = WorkUnit.ITEM.value
         raise refusal(FaultCode.UNIT_OF_OTHER_WORK, "/model", unit=item, work_unit=unit.value)
-    here = where(world, option, count)
+    here, copies = where(world, option, count, asked.copies), asked.copies.copies if asked.copies else count
     fits = estimate_diffusion(pipeline.pipeline, workload, (here.copies(),), world.calibration.diffusion)
     if fits.placements[0].verdict is Verdict.DOES_NOT_FIT:
         raise here.too_small()
@@ -53,5 +53,5 @@ def picture_rate(world: World, option: Option, count: int, asked: Predicted, uni
     if workload.denoise_steps is None:
         said.append(Assumption(pointer="/workload/denoise_steps", value=steps_of(job)))
     return Forecast(
-        throughput=in_units(unit, speed.images_per_second, count), assumed=told(*pipeline.assumptions, *said)
+        throughput=in_units(unit, speed.images_per_second, copies), assumed=told(*pipeline.assumptions, *said)
     )

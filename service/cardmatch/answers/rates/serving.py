@@ -6,6 +6,7 @@ import msgspec
 
 from cardmatch.answers.misfit import fitted
 from cardmatch.answers.model import ModelReference, check_generates, resolve_model
+from cardmatch.answers.rates.copied import Copied, copied_rate, tokens_each
 from cardmatch.answers.rates.where import in_units, told, where
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.inference import Inference
@@ -41,6 +42,10 @@ def serving_rate(world: World, option: Option, count: int, asked: Predicted, uni
     tokens = prompt + output
     context = max(tokens, workload.context_tokens or 0)
     asked_for = msgspec.structs.replace(workload, context_tokens=context, mean_tokens_per_request=tokens)
+    if asked.copies is not None:
+        mean = workload.mean_tokens_per_request or tokens
+        asked_for = msgspec.structs.replace(asked_for, mean_tokens_per_request=mean)
+        return copied_rate(world, option, count, Copied(asked.copies, model, asked_for, prompt, output), unit)
     job, assumed = settle(asked_for, model.architecture, model.checkpoint, model.spread)
     here = where(world, option, count)
     seat = seated(job, workload.engine, here.placement, here.chip, world.calibration.serving)
@@ -48,16 +53,13 @@ def serving_rate(world: World, option: Option, count: int, asked: Predicted, uni
         raise here.too_small()
     load = ServingLoad(prompt_tokens=prompt, output_tokens=output, concurrency=workload.concurrency)
     speed = serving_speed(shape_of(job), seat, load, world.calibration.speed, exact_model=model.size is None)
-    per_token = {
-        WorkUnit.TOKEN: (prompt + output) / output,
-        WorkUnit.OUTPUT_TOKEN: 1.0,
-        WorkUnit.REQUEST: 1 / output,
-    }
     said = [each for each in assumed if each.pointer != _CONCURRENCY]
     if workload.concurrency is None:
         said.append(Assumption(pointer=_CONCURRENCY, value=max(round(speed.requests_at_once), 1)))
     return Forecast(
-        throughput=in_units(unit, _slowed(speed.output_tokens_per_second, *seat.times_slower), per_token[unit]),
+        throughput=in_units(
+            unit, _slowed(speed.output_tokens_per_second, *seat.times_slower), 1 / tokens_each(unit, prompt, output)
+        ),
         assumed=told(*model.assumptions, *said),
         notices=model.notices,
     )

@@ -32,7 +32,7 @@ def training_rate(world: World, option: Option, count: int, asked: Predicted, un
     named = fitted({"model": asked.model, "workload": {"kind": KIND} | asked.workload}, _Asked)
     model = resolve_model(world, named.model, KIND)
     job, assumed = settle(named.workload, model.architecture, model.checkpoint, model.spread)
-    here = where(world, option, count)
+    here = where(world, option, count, asked.copies)
     memory = estimate_training(
         model.architecture, model.checkpoint, named.workload, (here.copies(),), world.calibration.training
     )

@@ -9,7 +9,8 @@ from cardmatch.engine.hardware.card import Card, mig_profile
 from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.hardware.layout import Layout
 from cardmatch.engine.memory.device import slice_device, whole_device
-from cardmatch.engine.memory.placement import Placement
+from cardmatch.engine.memory.placement import Device, Placement
+from cardmatch.engine.money.copies import Copies
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.option import Option
 from cardmatch.engine.money.price import OfferPrice
@@ -36,20 +37,30 @@ class Where(msgspec.Struct, frozen=True):
         return refusal(FaultCode.MODEL_DOES_NOT_FIT, "/model", card=self.card.id, count=self.placement.count)
 
 
-def where(world: World, option: Option, count: int) -> Where:
-    """The *count* cards of *option* that do its work. Raises Invalid where it names none."""
+def where(world: World, option: Option, count: int, copies: Copies | None = None) -> Where:
+    """The *count* cards of *option* that do its work. Raises Invalid where it names none, or no such slice."""
     offer = _offer(world, option)
     name = option.card or (offer.card if offer else None)
     if name is None:
         raise refusal(FaultCode.NEEDS_FIELD, "/kind", field="card")
     card = world.cards[name]
-    mig = offer.mig_profile if offer else None
-    link = Link(offer.link.value) if offer and offer.link else None
+    mig = (copies.mig if copies else None) or (offer.mig_profile if offer else None)
+    link = copies.link if copies else None
+    if link is None and offer and offer.link:
+        link = Link(offer.link.value)
+    nodes = copies.nodes if copies else 1
     return Where(
         card,
         chip_of(card, mig_profile(card, mig) if mig else None),
-        Placement(device=slice_device(card, mig) if mig else whole_device(card), count=count, link=link),
+        Placement(device=_slice(card, mig) if mig else whole_device(card), count=count, link=link, nodes=nodes),
     )
+
+
+def _slice(card: Card, name: str) -> Device:
+    try:
+        return slice_device(card, name)
+    except Invalid as invalid:
+        raise invalid.under("/copies") from None
 
 
 def _offer(world: World, option: Option) -> Offer | None:

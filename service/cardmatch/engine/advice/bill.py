@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.load import Demand
+from cardmatch.engine.hardware.layout import SINGLE
 from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.copies import Copies
 from cardmatch.engine.money.cost import cost
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.option import Option, Predicted, Rent
@@ -92,7 +94,27 @@ def throughput_of(choice: Choice, demand: Demand) -> Throughput | None:
     )
 
 
-def option_of(choice: Choice, label: str, model: str | dict[str, Any], workload: dict[str, Any]) -> Option:
+def copies_of(choice: Choice) -> Copies:
+    """How the copies of *choice* lie."""
+    form, size = choice.tried.form, choice.tried.size
+    layout = form.layout if form.layout.data == 1 else SINGLE  # a training run takes all GPUs
+    return Copies(
+        copies=size.copies if size else 1,
+        tensor=layout.tensor,
+        pipeline=layout.pipeline,
+        nodes=form.nodes,
+        mig=form.mig,
+        link=form.link,
+    )
+
+
+def option_of(
+    choice: Choice,
+    label: str,
+    model: str | dict[str, Any],
+    workload: dict[str, Any],
+    units_per_second: float | None = None,
+) -> Option:
     """The option to post to /cost, its speed to be predicted."""
     lot = choice.lot
     price: CallerPrice | OfferPrice = OfferPrice(offer=lot.offer.id)
@@ -103,7 +125,9 @@ def option_of(choice: Choice, label: str, model: str | dict[str, Any], workload:
         card=choice.tried.form.card.id,
         count=gpus_of(choice),
         price=price,
-        throughput=Predicted(model=model, workload=workload),
+        throughput=Predicted(
+            model=model, workload=workload, copies=copies_of(choice), units_per_second=units_per_second
+        ),
         rent=Rent.SPOT if lot.spot else Rent.ON_DEMAND,
         spot=(lot.interruptions or _UNINTERRUPTED) if lot.spot else None,
     )
@@ -112,8 +136,12 @@ def option_of(choice: Choice, label: str, model: str | dict[str, Any], workload:
 def question_of(
     choice: Choice, label: str, demand: Demand, model: str | dict[str, Any], workload: dict[str, Any], hours: int
 ) -> CostQuestion:
-    """The question to post to /cost."""
-    return CostQuestion(options=(option_of(choice, label, model, workload),), work=work_of(demand, hours))
+    """The question to post to /cost; what random arrivals leave in time no prediction of it repeats, so it is said."""
+    within = None
+    if demand.peak_rate is not None and demand.has_target and choice.tried.size and choice.tried.size.most:
+        within = choice.tried.size.most.requests_per_second * choice.tried.size.copies
+    asked = option_of(choice, label, model, workload, within)
+    return CostQuestion(options=(asked,), work=work_of(demand, hours))
 
 
 def priced(question: CostQuestion, throughput: Throughput, ledger: Ledger) -> OptionCost:

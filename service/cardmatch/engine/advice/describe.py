@@ -121,13 +121,14 @@ def cache_name(cache: KvCache) -> str:
 def _workload(shared: Trying, choice: Choice) -> dict[str, Any]:
     """The workload in the option's formats, with the requests that all copies hold at once where they do their most."""
     job, size = choice.tried.job or shared.job, choice.tried.size or Sized(1, 1.0, None, None, 1)
-    at_once = math.ceil(size.batch) if shared.demand.concurrency is not None else size.most_at_once
+    loaded = shared.demand.concurrency is not None
+    at_once = round(size.batch * size.copies) if loaded else size.most_at_once * size.copies
     engine = choice.tried.spill.engine if choice.tried.spill else shared.engine
     found: dict[str, Any] = {
         "kind": "inference",
         "engine": _stated(engine),
         "context_tokens": job.context_tokens,
-        "concurrency": max(1, at_once * size.copies),
+        "concurrency": max(1, at_once),
         "mean_tokens_per_request": job.mean_tokens,
     }
     if choice.tried.form.weights != "as_published":

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from cardmatch.engine.money.amounts import Gigabytes
 from cardmatch.engine.money.charges import Charges
+from cardmatch.engine.money.copies import Copies
 from cardmatch.engine.money.price import PerHour, Price
 from cardmatch.engine.money.spot import Spot
 from cardmatch.engine.speed.reports.report import Family, Tool
@@ -25,10 +26,17 @@ class _Rate(msgspec.Struct, tag_field="kind", frozen=True, kw_only=True, forbid_
 
 
 class Predicted(_Rate, tag="predicted", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the speed model says of a model and a workload, both as in /estimate-vram."""
+    """What the speed model says of a model and a workload, both as in /estimate-vram.
+
+    Without `copies` each takes as few GPUs as hold it. `units_per_second`, in the unit of the work, is what all copies
+    answer within the latencies that were asked for, where that is less than all they could do; its range is the
+    model's.
+    """
 
     model: str | dict[str, Any]
     workload: dict[str, Any] = {}
+    copies: Copies | None = None
+    units_per_second: UnitsPerSecond | None = None
 
 
 class Measured(_Rate, tag="measured", frozen=True, kw_only=True, forbid_unknown_fields=True):

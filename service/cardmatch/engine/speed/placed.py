@@ -64,7 +64,7 @@ def seated(
         found = _placed(job, engine, tried, calibration)
         if found is not None and found.max_concurrency >= layout.data:
             seat = seat_of(engine, tried, chip, found.max_concurrency)
-            return msgspec.structs.replace(seat, times_slower=_times_slower(found))
+            return msgspec.structs.replace(seat, times_slower=times_slower(found))
     return None
 
 
@@ -86,7 +86,7 @@ def _laid_out(job: ServingJob, gpus: int, copies: int) -> Layout | None:
     )
 
 
-def _times_slower(found: PlacementEstimate) -> tuple[float, float]:
+def times_slower(found: PlacementEstimate) -> tuple[float, float]:
     """How many times slower weights in RAM make a step, at least and at most: the memory room's rule of thumb."""
     said = next((each for each in found.notices if each.code is NoticeCode.OFFLOAD), None)
     if said is None:
