@@ -35,7 +35,9 @@ class Predicted(_Rate, tag="predicted", frozen=True, kw_only=True, forbid_unknow
 
     model: str | dict[str, Any]
     workload: dict[str, Any] = {}
-    copies: Copies | None = None
+    copies: Annotated[
+        Copies | None, Meta(description="How many copies there are and how each lies; null: each on the fewest GPUs.")
+    ] = None
     units_per_second: UnitsPerSecond | None = None
 
 
