@@ -82,7 +82,7 @@ def speed_bound(shared: Trying, form: Form, objective: Objective, cache: KvForma
     if objective is Objective.LATENCY:
         return _least_seconds(shared, job, form, curve)
     limits = without_targets(demand) if shared.queued else demand
-    at_once = at_once if demand.concurrency is None else min(at_once, demand.concurrency)
+    at_once = min(at_once, demand.concurrency or demand.requests or at_once)
     most = most_within(curve, limits, at_once)
     if not most:
         return math.inf

@@ -11,7 +11,7 @@ from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Lot
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Constraints, Objective
-from cardmatch.engine.advice.sizing import Sized, request_seconds
+from cardmatch.engine.advice.sizing import Sized, job_hours, request_seconds
 from cardmatch.engine.advice.trying import Tried
 from cardmatch.engine.models.kv_formats import KvFormat
 from cardmatch.engine.money.offer import PriceKind
@@ -88,7 +88,7 @@ def choices(
         machines = machines_of(form, gpus, size.copies, each)
         usd = machines * lot.usd_per_hour
         total = _total(usd, lot, machines, size, demand)
-        broken = _broken(machines, machines * gpus, usd, total, lot, asked, presets)
+        broken = _broken(machines, machines * gpus, usd, total, lot, asked, presets, _late(demand, size))
         if broken is not None:
             yield broken
             if broken.field == "stock":
@@ -106,7 +106,14 @@ def _fullest(form: Form, gpus: int, slices: int, copies: int) -> int:
 
 
 def _broken(
-    machines: int, gpus: int, usd: float, total: float | None, lot: Lot, asked: Constraints, presets: Presets
+    machines: int,
+    gpus: int,
+    usd: float,
+    total: float | None,
+    lot: Lot,
+    asked: Constraints,
+    presets: Presets,
+    late: tuple[float, float] | None,
 ) -> Broken | None:
     """Every limit that is exceeded; a machine that is not there comes first."""
     over = []
@@ -117,6 +124,7 @@ def _broken(
         ("max_gpus", gpus, asked.max_gpus or MOST_GPUS),
         ("max_instances", machines, asked.max_instances),
         ("max_usd_total", total, asked.max_usd_total),
+        ("deadline_hours", *(late or (None, None))),
     ):
         if most is not None and value is not None and value > most:
             over.append((field, float(value), value / max(most, 1e-9)))
@@ -124,6 +132,17 @@ def _broken(
         return None
     further = tuple([(field, value) for field, value, _ in over[1:]])
     return Broken(over[0][0], over[0][1], further, sum(times for _, _, times in over))
+
+
+_ROUNDED = 1 + 1e-6
+
+
+def _late(demand: Demand, size: Sized) -> tuple[float, float] | None:
+    """The hours that a job takes at the slow end, and those that there are, where they are fewer."""
+    if demand.items is None or demand.deadline_hours is None:
+        return None
+    hours = job_hours(demand.items, size)
+    return (hours, demand.deadline_hours) if hours is not None and hours > demand.deadline_hours * _ROUNDED else None
 
 
 def _total(usd_per_hour: float, lot: Lot, machines: int, size: Sized, demand: Demand) -> float | None:

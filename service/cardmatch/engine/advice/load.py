@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -52,6 +53,11 @@ class Demand(NamedTuple):
     tenants: int
     stated: bool
     unit: WorkUnit = WorkUnit.REQUEST
+
+    @property
+    def requests(self) -> int | None:
+        """Requests of a job; null where they keep coming."""
+        return None if self.items is None else max(1, math.ceil(self.items))
 
     @property
     def has_target(self) -> bool:

@@ -35,7 +35,7 @@ def sized(
 
     Arrivals with a target for slow requests are judged by what they wait (*waits*), others by a share of the capacity.
     """
-    wanted = at_once if demand.concurrency is None else min(at_once, demand.concurrency)
+    wanted = min([at_once, *[most for most in (demand.concurrency, demand.requests) if most is not None]])
     if curve is None:
         return _by_memory(demand, wanted)
     if demand.peak_rate is not None and demand.has_target and waits is not None:
@@ -52,7 +52,7 @@ def sized(
         copies = copies_at_rate(demand.peak_rate, best.requests_per_second * busy_share)
         batch = _at_rate(curve, demand, demand.peak_rate / copies, most)
         return Sized(copies * demand.tenants, batch, curve(batch), best, most)
-    return Sized(copies_by_deadline(demand, best) * demand.tenants, most, best, best, most)
+    return _by_job(demand, curve, most)
 
 
 def copies_at_rate(arrivals: float, each: float) -> int:
@@ -61,11 +61,51 @@ def copies_at_rate(arrivals: float, each: float) -> int:
 
 
 def copies_by_deadline(demand: Demand, best: Served) -> int:
-    """Copies that end a job in time even at the slow end of the *best* rate of one; one where nothing is pressing."""
+    """Copies that end a job in time even at the slow end of the *best* rate of one; one where nothing is pressing.
+
+    There are never more of them than requests.
+    """
     if demand.items is None or demand.deadline_hours is None:
         return 1
     slow = best.requests_per_second * best.low_ratio
-    return max(1, math.ceil(demand.items / max(slow * demand.deadline_hours * _HOUR, SLOWEST)))
+    copies = math.ceil(demand.items / max(slow * demand.deadline_hours * _HOUR, SLOWEST))
+    return min(max(1, copies), demand.requests or 1)
+
+
+def job_hours(items: float, size: Sized) -> float | None:
+    """The hours that *items* take all copies of *size*, at the slow end; null where nobody knows the speed."""
+    if size.most is None:
+        return None
+    return items / (size.most.requests_per_second * size.most.low_ratio * size.copies) / _HOUR
+
+
+def _by_job(demand: Demand, curve: Curve, most: int) -> Sized:
+    """The fewest copies that end a job in time; where even one a request are too slow, as many as that.
+
+    A copy with fewer requests than it could hold is no faster for those that are not there: a job takes at least as
+    long as one request.
+    """
+    requests, deadline = demand.requests or 1, demand.deadline_hours
+
+    def of(copies: int) -> Sized:
+        share = min(most, max(1, requests // (copies * demand.tenants)))
+        served = curve(share)
+        return Sized(copies * demand.tenants, share, served, served, share)
+
+    def in_time(copies: int) -> bool:
+        hours = job_hours(float(requests), of(copies))
+        return deadline is None or hours is None or hours <= deadline * _ROUNDED
+
+    low, copies, step = 0, copies_by_deadline(demand, curve(most)), 1
+    while copies < requests and not in_time(copies):
+        low, copies, step = copies, min(copies + step, requests), 2 * step
+    while low and copies - low > 1:
+        middle = (low + copies) // 2
+        low, copies = (low, middle) if in_time(middle) else (middle, copies)
+    return of(copies)
+
+
+_ROUNDED = 1 + 1e-9
 
 
 def _by_memory(demand: Demand, at_once: int) -> Sized:

@@ -47,7 +47,7 @@ Batches = Callable[[int], Batch]
 
 def sized(demand: Demand, batches: Batches, largest: int, busy_share: float) -> Sized | Broken:
     """The fewest copies that carry *demand* in batches of at most *largest*, or the latency that one alone takes."""
-    limit = demand.latency_seconds
+    limit, largest = demand.latency_seconds, min(largest, demand.requests or largest)
     turns = 2 if demand.peak_rate is not None and largest > 1 else 1  # a text waits for the batch before its own
     best = _within(batches, largest, (_LONGEST if limit is None else limit) / turns)
     if best is None:
