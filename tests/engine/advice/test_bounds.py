@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cardmatch.catalogue.world import bundled
 from cardmatch.engine.advice.choice import Choice
-from cardmatch.engine.advice.question import Allow, JobOfWork, Load, Objective, Wanted
+from cardmatch.engine.advice.question import Allow, Constraints, JobOfWork, Load, Objective, Wanted
 from cardmatch.engine.advice.rank import Skyline
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
 from cardmatch.engine.memory.inference import Inference
@@ -99,3 +99,14 @@ def test_offloading_is_searched_as_if_everything_were_tried(objective: Objective
     cards = {"rtx-3060-12", "rtx-3070", "rtx-3090", "t4", "rtx-a4000", "rtx-4090"}
     workload = Inference(engine=LlamaCpp())
     check(Wanted(load=load, objective=objective, allow=Allow(offload=True)), cards, workload)
+
+
+@SLOW
+@given(load=LOADS, objective=OBJECTIVES, kept=CARDS, most=st.floats(0.2, 60), limit=st.integers(1, 5))
+def test_a_limit_is_searched_as_if_everything_were_tried(
+    load: dict[str, float], objective: Objective, kept: set[str], most: float, limit: int
+) -> None:
+    """What surely costs more than is allowed need not be tried, and nothing else is left out."""
+    given_load = Load(**LENGTHS, **load)  # type: ignore[arg-type]
+    limits = Constraints(max_usd_per_hour=most)
+    check(Wanted(load=given_load, objective=objective, constraints=limits, limit=limit), kept)

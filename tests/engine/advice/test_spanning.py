@@ -16,7 +16,7 @@ LARGE = "llama 3.1 405b"
 def test_sixty_four_machines_take_hardly_more_trials_than_eight() -> None:
     """How many machines are allowed does not set how long a stranger's request takes."""
     few, many = (asked(Wanted(load=LOAD, nodes=nodes, limit=50), model=LARGE, paces=real_paces()) for nodes in (8, 64))
-    assert few.considered <= many.considered <= 2 * few.considered < 2000
+    assert few.considered <= many.considered <= 2 * few.considered < 2500
 
 
 def test_more_machines_never_worsen_the_best() -> None:

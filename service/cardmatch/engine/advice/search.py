@@ -8,7 +8,6 @@ waits can displace one. A card that is only ruled out so is asked once whether i
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from cardmatch.engine.advice.conditions import refused_card
 from cardmatch.engine.advice.market import Lot, Market
 from cardmatch.engine.advice.question import Objective, Wanted
 from cardmatch.engine.advice.rank import Everything, Skyline
+from cardmatch.engine.advice.spanning import BUDGET_SHARE, worth_spanning
 from cardmatch.engine.advice.trying import Outcome, Tried, Trying, placement_of, tried, works_alone
 from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.memory.engines.llama_cpp.options import LlamaCpp
@@ -28,9 +28,6 @@ from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
 from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.models.kv_formats import KvFormat
-
-_BUDGET_SHARE = 0.98
-"""No engine may fill more of a card: weights beyond it need not be tried."""
 
 
 class Fate(NamedTuple):
@@ -73,10 +70,23 @@ def search(shared: Trying, cards: Mapping[str, Card], market: Market, wanted: Wa
             heapq.heapreplace(waiting, (max(bound, sharper), 1, key, form))
             continue
         heapq.heappop(waiting)
+        if _beyond_limit(quest, form, bound, fates):
+            continue
         considered += 1
         _try(quest, form, skyline, fates)
     _ask_once(quest, [form for _, _, _, form in waiting], fates)
     return Found(skyline.options(), fates, considered)
+
+
+def _beyond_limit(quest: Quest, form: Form, usd_per_hour: float, fates: dict[str, Fate]) -> bool:
+    """Whether *form* surely costs more than the request allows, and than what is known to on the same card."""
+    limit, known = quest.wanted.constraints.max_usd_per_hour, fates.get(form.card.id)
+    if limit is None or known is None or quest.objective not in BY_THE_HOUR or quest.wanted.offers:
+        return False
+    if known.best is not None:
+        return usd_per_hour > limit
+    broken = known.broken
+    return broken is not None and broken.field == "max_usd_per_hour" and usd_per_hour > max(limit, broken.value)
 
 
 def tried_whole(
@@ -182,29 +192,7 @@ def _of_card(shared: Trying, card: Card, lots: tuple[Lot, ...], wanted: Wanted) 
     if wanted.nodes > 1 and not support.spans_machines:
         wanted = msgspec.structs.replace(wanted, nodes=1)
     forms = forms_of(card, lots, spread, formats, wanted, len(job.architecture.layer_order))
-    return forms if wanted.nodes == 1 else [form for form in forms if _worth_spanning(shared, form, wanted.nodes)]
-
-
-RUNGS = frozenset({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
-_NEAR = 2
-
-
-def _worth_spanning(shared: Trying, form: Form, most: int) -> bool:
-    """Whether *form* takes a number of machines that is worth a try: one, or about as many as a copy needs.
-
-    From the fewest that hold the weights to twice those that hold a request beside them: every one at first, then
-    fewer and fewer. Beyond that another copy serves more than a longer pipeline. Where *most* are too few, those are
-    tried, to say by how much.
-    """
-    if form.nodes == 1:
-        return True
-    each = form.gpus // form.nodes * form.device.memory_high_bytes * _BUDGET_SHARE
-    weights = 0 if shared.offload else shared.layer_bytes(form.weights)
-    fewest = max(1, math.ceil(weights / each))
-    if fewest > most:
-        return form.nodes == most
-    longest = 2 * math.ceil((shared.layer_bytes(form.weights) + shared.request_cache_bytes) / each) + 1
-    return fewest <= form.nodes <= longest and (form.nodes <= fewest + fewest // 2 + _NEAR or form.nodes in RUNGS)
+    return forms if wanted.nodes == 1 else [form for form in forms if worth_spanning(shared, form, wanted.nodes)]
 
 
 def _try(quest: Quest, form: Form, skyline: Skyline | Everything, fates: dict[str, Fate]) -> None:
@@ -238,7 +226,7 @@ def _beyond_memory(shared: Trying, form: Form) -> int:
     """By how much the layers' weights alone are too large for each GPU: where they are, nothing need be reserved."""
     if shared.offload:
         return 0
-    return shared.layer_bytes(form.weights) // form.gpus - int(form.device.memory_high_bytes * _BUDGET_SHARE)
+    return shared.layer_bytes(form.weights) // form.gpus - int(form.device.memory_high_bytes * BUDGET_SHARE)
 
 
 def _caches(shared: Trying, card: Card, wanted: Wanted) -> tuple[KvFormat, ...]:
