@@ -125,8 +125,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 class NotChosen(msgspec.Struct, frozen=True, kw_only=True):
     """A card that is among no option: why, and the nearest change of the request that brings it back.
 
-    All of `changes` together make the card an option; they are empty where nothing is known to. `change` is the first
-    of them in short, or else what may help.
+    All of `changes` together, the card asked for alone among them, make it an option; they are empty where nothing is
+    known to. `change` is the first of them in short, or else what may help.
     """
 
     card: CardId

@@ -28,6 +28,10 @@ _NODES = (4, 8)
 _SHARES = (2, 4, 8)
 _CENTS = 100
 _MOST_GPUS = 4096
+_PACE = "min_tokens_per_second_per_user"
+_SLOWEST_READ = 2.0
+"""Tokens a second: some 90 words a minute, under half of what adults read (238, Brysbaert 2019), help nobody."""
+
 _JOBS = frozenset({"deadline_hours"})
 _CONDITIONS = {"ecc": False, "isolation": None}
 
@@ -43,6 +47,19 @@ def comeback(ways: Ways, asking: Asking, card: str, fate: Fate) -> tuple[Setting
         if step.sure or works(fate):
             return settings
     return ()
+
+
+def posted(settings: tuple[Setting, ...], card: str) -> tuple[Setting, ...]:
+    """*settings* as they can be posted: each pointer once, at its last value, and *card* asked for alone.
+
+    What is dearer than the options shown comes back only when no other card is asked for. A workload that the request
+    leaves out takes its kind.
+    """
+    found = {each.pointer: each for each in settings}
+    if any(pointer.startswith("/workload/") for pointer in found):
+        found["/workload/kind"] = Setting(pointer="/workload/kind", value="inference")
+    found["/constraints/cards"] = Setting(pointer="/constraints/cards", value=[card])
+    return tuple(found.values())
 
 
 def works(fate: Fate) -> bool:
@@ -93,8 +110,14 @@ def _condition(asking: Asking, card: str, field: str) -> Iterator[Step]:
         yield _constrained(asking, cards=(card,))
     elif field == "exclude_cards":
         yield _constrained(asking, exclude_cards=tuple([each for each in asked.exclude_cards if each != card]))
-    elif field in _CONDITIONS:
+    elif field in _CONDITIONS and not _preset(asking):
         yield _constrained(asking, **{field: _CONDITIONS[field]})
+
+
+def _preset(asking: Asking) -> bool:
+    """Whether a preset is named: it fills in again what is set to its default."""
+    wanted = asking.wanted
+    return bool(wanted.scenario or wanted.profile or (wanted.job and wanted.job.preset))
 
 
 def _constrained(asking: Asking, **fields: Any) -> Step:
@@ -203,21 +226,29 @@ def _further(ways: Ways, asking: Asking, card: str, fate: Fate) -> Iterator[Step
     """More machines, shorter requests, less on the card."""
     wanted, load = asking.wanted, asking.wanted.load
     room = ways.room(asking, card, fate)
-    few = wanted.constraints.max_gpus is not None
     more = _NODES if asking.workload is None else ()  # how many a run takes is not reckoned beforehand
-    for nodes in dict.fromkeys((room.nodes, room.nodes + 1, *more)) if wanted.allow.multi_gpu else ():
+    for nodes in dict.fromkeys((room.nodes, room.nodes + 1, *more)):
         if wanted.nodes < nodes <= _MOST_NODES and nodes >= room.nodes:
-            free = asking.constrained(max_gpus=None) if few else asking
-            changed = free._replace(wanted=msgspec.structs.replace(free.wanted, nodes=nodes))
-            lifted = constraint_settings({"max_gpus": None}) if few else ()
-            yield Step((*lifted, Setting(pointer="/nodes", value=nodes)), changed)
+            yield _over_machines(asking, nodes)
     prompt = load.prompt_tokens if load is not None and room.short_of_cache else None
     for share in _SHARES if prompt else ():
         tokens = max(1, (prompt or 1) // share)
         yield Step((Setting(pointer="/load/prompt_tokens", value=tokens),), asking.loaded(prompt_tokens=tokens))
     missed = None if wanted.allow.offload else ways.spilled(asking, fate)
-    if missed is not None:
+    if missed is not None and missed.get(_PACE, _SLOWEST_READ) >= _SLOWEST_READ:
         yield from _with_offload(ways, asking, missed)
+
+
+def _over_machines(asking: Asking, nodes: int) -> Step:
+    """A copy over *nodes* machines, with whatever keeps it on few GPUs given up."""
+    settings: tuple[Setting, ...] = ()
+    if not asking.wanted.allow.multi_gpu:
+        asking, settings = asking.allowed(multi_gpu=True), (Setting(pointer="/allow/multi_gpu", value=True),)
+    if asking.wanted.constraints.max_gpus is not None:
+        asking = asking.constrained(max_gpus=None)
+        settings += constraint_settings({"max_gpus": None})
+    changed = asking._replace(wanted=msgspec.structs.replace(asking.wanted, nodes=nodes))
+    return Step((*settings, Setting(pointer="/nodes", value=nodes)), changed)
 
 
 def _with_offload(ways: Ways, asking: Asking, missed: dict[str, float]) -> Iterator[Step]:

@@ -13,7 +13,7 @@ import msgspec
 from cardmatch.engine.advice.answer import NotChosen, Setting
 from cardmatch.engine.advice.asking import Asking, Ways, constraint_settings
 from cardmatch.engine.advice.choice import Broken, Choice
-from cardmatch.engine.advice.comeback import comeback, limits_lifted, works
+from cardmatch.engine.advice.comeback import comeback, limits_lifted, posted, works
 from cardmatch.engine.advice.market import Market, Rejected
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.advice.search import Fate, nearness
@@ -70,7 +70,9 @@ def _row(judge: Judge, card: str, fate: Fate) -> NotChosen:
         changes = limits_lifted(asking, fate.broken)
     else:
         changes = comeback(ways, asking, card, fate) if ways is not None else ()
-    return msgspec.structs.replace(row, change=_short(changes[0]), changes=changes) if changes else row
+    if not changes:
+        return row
+    return msgspec.structs.replace(row, change=_short(changes[0]), changes=posted(changes, card))
 
 
 def _short(setting: Setting) -> Change:
