@@ -55,9 +55,24 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "job": {"train_tokens": 60_000_000, "deadline_hours": 2},
         "constraints": {"exclude_cards": ["rtx-4090"]},
     },
+    "own alone": {
+        "model": "llama 3.1 8b",
+        "load": {**LENGTHS, "requests_per_second": 15},
+        "offers_mode": "only",
+        "offers": [{"sku": "rack", "card": "rtx-3090", "usd_per_hour": 0.06, "stock": 1}],
+    },
+    "own run": {
+        "model": "7B",
+        "workload": {"kind": "training", "method": "full"},
+        "job": {"train_tokens": 1e9, "deadline_hours": 5},
+        "offers_mode": "only",
+        "offers": [{"sku": "rack", "card": "rtx-3090", "usd_per_hour": 0.06, "stock": 1}],
+    },
+    "startup": {"model": "13B", "profile": "startup", "constraints": {"max_gpus": 1}},
+    "late pictures": {"model": "sdxl", "job": {"images": 50_000, "deadline_hours": 0.001}},
     "stated weights": {"model": "llama 3.1 70b", "workload": {"kind": "inference", "weights": "fp8"}},
 }
-NOBODY = {"no_offer_of_card", "offers_without_price", "engine_not_on_card"}
+NOBODY = {"no_offer_of_card", "no_own_offer_of_card", "offers_without_price", "engine_not_on_card"}
 """Nobody sells these cards at a known price, or no engine runs on them: no setting of a request changes that."""
 
 

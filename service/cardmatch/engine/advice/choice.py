@@ -58,13 +58,14 @@ MOST_GPUS = 65_536
 class Broken(NamedTuple):
     """A condition on the whole option that is not met, with the figure that would be, and others beside it.
 
-    `excess` is how many times the limits are exceeded, all together.
+    `excess` is how many times the limits are exceeded, all together; `offer` is the one of which there are too few.
     """
 
     field: str
     value: float
     further: tuple[tuple[str, float], ...] = ()
     excess: float = 1.0
+    offer: str = ""
 
 
 def choices(
@@ -131,7 +132,7 @@ def _broken(
     if not over:
         return None
     further = tuple([(field, value) for field, value, _ in over[1:]])
-    return Broken(over[0][0], over[0][1], further, sum(times for _, _, times in over))
+    return Broken(over[0][0], over[0][1], further, sum(times for _, _, times in over), lot.offer.id)
 
 
 _ROUNDED = 1 + 1e-6

@@ -16,7 +16,8 @@ from cardmatch.engine.advice.answer import Setting
 from cardmatch.engine.advice.asking import Asking, Step, Ways, constraint_settings
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, COUNTS
 from cardmatch.engine.advice.choice import Broken
-from cardmatch.engine.advice.question import Load
+from cardmatch.engine.advice.own import own_id
+from cardmatch.engine.advice.question import Load, OffersMode, Wanted
 from cardmatch.engine.advice.search import Fate, nearness
 from cardmatch.engine.advice.trying import Outcome
 from cardmatch.engine.memory.inference import Inference
@@ -49,7 +50,7 @@ def comeback(ways: Ways, asking: Asking, card: str, fate: Fate) -> tuple[Setting
     return ()
 
 
-def posted(settings: tuple[Setting, ...], card: str) -> tuple[Setting, ...]:
+def posted(settings: tuple[Setting, ...], card: str, wanted: Wanted) -> tuple[Setting, ...]:
     """*settings* as they can be posted: each pointer once, at its last value, and *card* asked for alone.
 
     What is dearer than the options shown comes back only when no other card is asked for. A workload that the request
@@ -58,7 +59,8 @@ def posted(settings: tuple[Setting, ...], card: str) -> tuple[Setting, ...]:
     found = {each.pointer: each for each in settings}
     if any(pointer.startswith("/workload/") for pointer in found):
         found["/workload/kind"] = Setting(pointer="/workload/kind", value="inference")
-    found["/constraints/cards"] = Setting(pointer="/constraints/cards", value=[card])
+    if wanted.constraints.cards != (card,):
+        found["/constraints/cards"] = Setting(pointer="/constraints/cards", value=[card])
     return tuple(found.values())
 
 
@@ -91,12 +93,16 @@ def _steps(ways: Ways, asking: Asking, card: str, fate: Fate) -> Iterator[Step]:
     if fate.refused == "offers":
         for fields in ways.openings(asking, card):
             yield _constrained(asking, **fields)
+        if asking.wanted.offers_mode is OffersMode.ONLY:
+            merged = msgspec.structs.replace(asking.wanted, offers_mode=OffersMode.MERGE)
+            setting = Setting(pointer="/offers_mode", value=OffersMode.MERGE.value)
+            yield Step((setting,), asking._replace(wanted=merged))
     elif fate.refused == "engine":
         yield from _other_engine(ways, asking, card)
     elif fate.refused is not None:
         yield from _condition(asking, card, fate.refused)
     elif fate.broken is not None:
-        yield from _limits(asking, (fate.broken.field, fate.broken.value), *fate.broken.further)
+        yield from _limits(asking, fate.broken)
     elif fate.tried is not None and fate.tried.outcome is Outcome.TOO_SLOW:
         yield from _slower(ways, asking, fate)
     elif fate.tried is not None:
@@ -124,14 +130,16 @@ def _constrained(asking: Asking, **fields: Any) -> Step:
     return Step(constraint_settings(fields), asking.constrained(**fields))
 
 
-def _limits(asking: Asking, *over: tuple[str, float]) -> Iterator[Step]:
+def _limits(asking: Asking, broken: Broken) -> Iterator[Step]:
     """Every limit that is exceeded, at what it takes."""
     settings = []
-    for field, value in over:
-        if field == "stock" or (field == "max_gpus" and value > _MOST_GPUS):
+    for field, value in ((broken.field, broken.value), *broken.further):
+        if field == "max_gpus" and value > _MOST_GPUS:
             return
         if field in _JOBS:
             asking, setting = _later(asking, value)
+        elif field == "stock":
+            asking, setting = _stocked(asking, broken.offer, int(value))
         else:
             amount: float | int = int(value) if field in {"max_gpus", "max_instances"} else _up(value)
             asking = asking.constrained(**{field: amount})
@@ -142,9 +150,18 @@ def _limits(asking: Asking, *over: tuple[str, float]) -> Iterator[Step]:
 
 def limits_lifted(asking: Asking, broken: Broken) -> tuple[Setting, ...]:
     """Every limit that an option broke, at what it takes; none where one cannot be lifted."""
-    for step in _limits(asking, (broken.field, broken.value), *broken.further):
+    for step in _limits(asking, broken):
         return step.settings
     return ()
+
+
+def _stocked(asking: Asking, offer: str, machines: int) -> tuple[Asking, Setting]:
+    """As many *machines* of the caller's *offer* as it takes."""
+    rows = list(asking.wanted.offers)
+    index = next(at for at, row in enumerate(rows) if own_id(row) == offer)
+    rows[index] = msgspec.structs.replace(rows[index], stock=machines)
+    changed = asking._replace(wanted=msgspec.structs.replace(asking.wanted, offers=tuple(rows)))
+    return changed, Setting(pointer=f"/offers/{index}/stock", value=machines)
 
 
 def _later(asking: Asking, hours: float) -> tuple[Asking, Setting]:

@@ -12,17 +12,18 @@ import msgspec
 
 from cardmatch.engine.advice.answer import NotChosen, Setting
 from cardmatch.engine.advice.asking import Asking, Ways, constraint_settings
-from cardmatch.engine.advice.choice import Broken, Choice
+from cardmatch.engine.advice.choice import MOST_GPUS, Broken, Choice
 from cardmatch.engine.advice.comeback import comeback, limits_lifted, posted, works
 from cardmatch.engine.advice.market import Market, Rejected
-from cardmatch.engine.advice.question import Wanted
+from cardmatch.engine.advice.question import Objective, OffersMode, Wanted
+from cardmatch.engine.advice.rank import beats
 from cardmatch.engine.advice.search import Fate, nearness
 from cardmatch.engine.advice.trying import Outcome, Tried
 from cardmatch.engine.memory.answer import Change
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.money.offer import Offer, age_days
 from cardmatch.engine.money.provider import Provider
-from cardmatch.engine.terms.notice import NoticeCode, Scalar, Severity, notice
+from cardmatch.engine.terms.notice import Notice, NoticeCode, Scalar, Severity, notice
 
 
 class Judge(NamedTuple):
@@ -37,12 +38,15 @@ class Judge(NamedTuple):
     priced_on: dt.date
     ways: Ways | None = None
     workload: Inference | None = None
+    options: tuple[Choice, ...] = ()
+    objective: Objective | None = None
 
 
 _INFO = Severity.INFO
 _ON_OPTIONS = frozenset(
     {"max_usd_per_hour", "max_usd_per_month", "max_usd_total", "max_gpus", "max_instances", "stock"}
 )
+_NOT_COSTS = frozenset({Objective.LATENCY, Objective.THROUGHPUT})
 FORMATS = frozenset({"bf16"})
 """Formats that a card may lack, as reasons to refuse it."""
 
@@ -66,13 +70,25 @@ def _row(judge: Judge, card: str, fate: Fate) -> NotChosen:
     asking = Asking(judge.wanted, judge.workload)
     if works(fate):
         changes = constraint_settings({"cards": (card,)})
-    elif fate.broken is not None and fate.broken.field in _ON_OPTIONS:  # all that it breaks is known
+    elif fate.broken is not None and _all_known(judge, fate.broken):  # all that it breaks is known
         changes = limits_lifted(asking, fate.broken)
     else:
         changes = comeback(ways, asking, card, fate) if ways is not None else ()
     if not changes:
         return row
-    return msgspec.structs.replace(row, change=_short(changes[0]), changes=posted(changes, card))
+    return msgspec.structs.replace(row, change=_short(changes[0]), changes=posted(changes, card, judge.wanted))
+
+
+def _all_known(judge: Judge, broken: Broken) -> bool:
+    """Whether the card breaks nothing else: limits on options are looked at together, those of a deadline after it."""
+    if broken.field in _ON_OPTIONS:
+        return True
+    asked = judge.wanted.constraints
+    limited = any(getattr(asked, field, None) is not None for field in _ON_OPTIONS) or judge.wanted.offers
+    job = judge.wanted.job
+    units = ((job.images or job.items) if job else None) or math.inf
+    few = units * judge.wanted.instances <= MOST_GPUS  # one at most for each GPU
+    return judge.ways is None and broken.field == "deadline_hours" and few and not limited
 
 
 def _short(setting: Setting) -> Change:
@@ -94,7 +110,7 @@ def _why(judge: Judge, card: str, fate: Fate) -> NotChosen:
     if fate.broken is not None:
         return _over(card, fate.broken)
     if fate.tried is None:
-        return NotChosen(card=card, reason=notice(NoticeCode.NO_OFFER_OF_CARD, _INFO, card=card), change=None)
+        return NotChosen(card=card, reason=_nobody_sells(judge, card), change=None)
     return _unfit(judge, card, fate.tried)
 
 
@@ -129,7 +145,14 @@ def _no_offer(judge: Judge, card: str) -> NotChosen:
         return NotChosen(card=card, reason=notice(NoticeCode.OFFERS_WITHOUT_PRICE, _INFO, card=card), change=own)
     if rejected:
         return _failing(judge, card, rejected)
-    return NotChosen(card=card, reason=notice(NoticeCode.NO_OFFER_OF_CARD, _INFO, card=card), change=own)
+    return NotChosen(card=card, reason=_nobody_sells(judge, card), change=own)
+
+
+def _nobody_sells(judge: Judge, card: str) -> Notice:
+    """The catalogue is not spoken of where the request leaves it out."""
+    only = judge.wanted.offers_mode is OffersMode.ONLY
+    code = NoticeCode.NO_OWN_OFFER_OF_CARD if only else NoticeCode.NO_OFFER_OF_CARD
+    return notice(code, _INFO, card=card)
 
 
 def _failing(judge: Judge, card: str, rejected: tuple[Rejected, ...]) -> NotChosen:
@@ -169,8 +192,8 @@ def _dearer(judge: Judge, card: str, fate: Fate) -> NotChosen:
     least = fate.best.usd_per_hour if fate.best else fate.bound or 0.0
     best = judge.best.usd_per_hour if judge.best else least
     change = Change(pointer="/constraints/cards", value=card)
-    if least <= best:
-        return NotChosen(card=card, reason=notice(NoticeCode.CARD_BEATEN, _INFO, card=card), change=change)
+    if least <= best or judge.objective in _NOT_COSTS:
+        return NotChosen(card=card, reason=_outranked(judge, card, fate), change=change)
     reason = notice(
         NoticeCode.CARD_COSTS_MORE,
         _INFO,
@@ -181,12 +204,24 @@ def _dearer(judge: Judge, card: str, fate: Fate) -> NotChosen:
     return NotChosen(card=card, reason=reason, change=change)
 
 
+def _outranked(judge: Judge, card: str, fate: Fate) -> Notice:
+    """Beaten only by an option that is as good on every count; else what counts as best puts others first.
+
+    What is fastest on a card is not what is cheapest on it, which nothing shown need beat.
+    """
+    costs = judge.objective not in _NOT_COSTS
+    if costs and fate.best is not None and any(beats(option.axes, fate.best.axes) for option in judge.options):
+        return notice(NoticeCode.CARD_BEATEN, _INFO, card=card)
+    objective = judge.objective or Objective.COST_PER_MONTH
+    return notice(NoticeCode.CARD_RANKS_LOWER, _INFO, card=card, objective=objective.value)
+
+
 def _over(card: str, broken: Broken) -> NotChosen:
     reason = notice(NoticeCode.OPTION_BREAKS_LIMIT, _INFO, card=card, field=broken.field, value=broken.value)
     pointer = _POINTERS.get(broken.field, f"/constraints/{broken.field}")
-    return NotChosen(
-        card=card, reason=reason, change=Change(pointer=pointer, value=math.ceil(broken.value * 100) / 100)
-    )
+    change = Change(pointer=pointer, value=math.ceil(broken.value * 100) / 100)
+    beyond = broken.field == "max_gpus" and broken.value > MOST_GPUS  # a limit of the house, which no request lifts
+    return NotChosen(card=card, reason=reason, change=None if beyond else change)
 
 
 def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
@@ -203,4 +238,6 @@ def _unfit(judge: Judge, card: str, found: Tried) -> NotChosen:
         return NotChosen(card=card, reason=reason, change=Change(pointer="/allow/multi_gpu", value=True))
     needed = form.gpus * (1 + missing / max(form.device.memory_bytes, 1))
     count = 2 ** math.ceil(math.log2(max(needed, form.gpus * 1.01)))
-    return NotChosen(card=card, reason=reason, change=Change(pointer="/offers/0/count", value=count))
+    own = [index for index, offer in enumerate(judge.wanted.offers) if offer.card == card]
+    change = Change(pointer=f"/offers/{own[0]}/count", value=count) if own else None
+    return NotChosen(card=card, reason=reason, change=change)

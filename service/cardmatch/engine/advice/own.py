@@ -21,12 +21,17 @@ class OwnOffers(NamedTuple):
     stock: Mapping[str, int | None]
 
 
+def own_id(row: OwnOffer) -> str:
+    """The name of *row* among the offers."""
+    return f"{OWN}/{row.sku.lower()}"
+
+
 def own_offers(rows: tuple[OwnOffer, ...], priced_on: dt.date) -> OwnOffers:
     """*rows*, whose cards are ids. Raises Invalid where two have the same sku."""
     offers: dict[str, Offer] = {}
     stock: dict[str, int | None] = {}
     for index, row in enumerate(rows):
-        name = f"{OWN}/{row.sku.lower()}"
+        name = own_id(row)
         if name in offers:
             raise refusal(FaultCode.LABEL_TWICE, f"/offers/{index}/sku", name=row.sku)
         offers[name] = Offer(

@@ -15,8 +15,9 @@ from cardmatch.engine.advice.conditions import conditions
 from cardmatch.engine.advice.load import Demand, demanded
 from cardmatch.engine.advice.market import Market, market
 from cardmatch.engine.advice.openings import openings
+from cardmatch.engine.advice.own import own_id
 from cardmatch.engine.advice.pace import Served
-from cardmatch.engine.advice.question import Wanted
+from cardmatch.engine.advice.question import OffersMode, Wanted
 from cardmatch.engine.advice.search import Fate, Quest, fate_in, limited
 from cardmatch.engine.advice.sizing import SLOWEST, request_seconds
 from cardmatch.engine.advice.spilling import slowed
@@ -41,11 +42,10 @@ _SLACK = 1.001
 
 
 class Sold(NamedTuple):
-    """What is for sale to a request, and what is known of it."""
+    """What is for sale, the offers that the request leaves out among it, and what is known of it."""
 
     cards: Mapping[str, Card]
     offers: Mapping[str, tuple[Offer, ...]]
-    stock: Mapping[str, int | None]
     providers: Mapping[str, Provider]
     countries: Mapping[str, Country]
     priced_on: dt.date
@@ -54,10 +54,14 @@ class Sold(NamedTuple):
     def under(self, asking: Asking, card: str, before: Wanted) -> Market:
         """The market of *card* alone, where conditions have changed since *before*."""
         wanted = asking.wanted
-        if wanted.constraints is before.constraints and wanted.allow is before.allow:
+        same = wanted.constraints is before.constraints and wanted.allow is before.allow
+        if same and wanted.offers is before.offers and wanted.offers_mode is before.offers_mode:
             return self.market
-        own = self.offers.get(card, ())
-        return market(own, self.stock, self.providers, conditions(wanted, self.countries), self.priced_on)
+        stock = {own_id(row): row.stock for row in wanted.offers}
+        offers = self.offers.get(card, ())
+        if wanted.offers_mode is OffersMode.ONLY:
+            offers = tuple([offer for offer in offers if offer.id in stock])
+        return market(offers, stock, self.providers, conditions(wanted, self.countries), self.priced_on)
 
 
 def by_card(offers: Iterable[Offer]) -> dict[str, tuple[Offer, ...]]:

@@ -25,6 +25,7 @@ from cardmatch.engine.advice.question import Objective, OffersMode, Wanted
 from cardmatch.engine.advice.reasked import Again, Model, Sold, by_card
 from cardmatch.engine.advice.remarks import cautions, reasons
 from cardmatch.engine.advice.search import Found, Quest, search
+from cardmatch.engine.advice.slices import slice_notes
 from cardmatch.engine.advice.trying import Trying
 from cardmatch.engine.advice.verification import verification
 from cardmatch.engine.hardware.card import Card
@@ -96,8 +97,7 @@ def recommend(
     ledger = Ledger(offers, shelf.providers, shelf.ownership, shelf.ownership_costs, priced_on, presets.hours_per_month)
     sold = Sold(
         shelf.cards,
-        by_card(offers.values()),
-        own.stock,
+        by_card({**shelf.offers, **own.offers}.values()),
         shelf.providers,
         shelf.countries,
         priced_on,
@@ -156,7 +156,10 @@ def _option(bench: _Bench, subject: Subject, choice: Choice, rank: int, found: F
     return msgspec.structs.replace(
         option,
         reasons=reasons(option, choice, bench.objective, found.considered),
-        cautions=cautions(option, choice, bench.wanted.constraints, bench.shared.presets, bench.shelf.countries),
+        cautions=(
+            *cautions(option, choice, bench.wanted.constraints, bench.shared.presets, bench.shelf.countries),
+            *slice_notes(bench.shared, bench.wanted, choice),
+        ),
     )
 
 
@@ -190,6 +193,8 @@ def _judge(bench: _Bench, found: Found) -> Judge:
         bench.ledger.priced_on,
         bench.again.ways,
         bench.again.workload,
+        found.options,
+        bench.objective,
     )
 
 

@@ -19,7 +19,7 @@ from cardmatch.engine.advice.describe import LABEL_LENGTH, offer_used, option_id
 from cardmatch.engine.advice.excluded import Judge
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market, market
-from cardmatch.engine.advice.own import OwnOffers, own_offers
+from cardmatch.engine.advice.own import own_offers
 from cardmatch.engine.advice.pace import Paces, SpeedBand
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import JobOfWork, Objective, OffersMode, Wanted
@@ -90,8 +90,10 @@ def recommend_training(
     options = tuple(_option(bench, choice, rank) for rank, choice in enumerate(found.options, 1))
     best = found.options[0] if found.options else None
     hours = presets.hours_per_month
-    ways = _ways(runs, shelf, offers, own, priced_on, on_sale)
-    judge = Judge(wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on, ways)
+    ways = _ways(runs, shelf, {**shelf.offers, **own.offers}, priced_on, on_sale)
+    judge = Judge(
+        wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on, ways, None, found.options, objective
+    )
     rows, nearest = left_out(found, judge)
     return Recommended(
         options=options,
@@ -108,10 +110,8 @@ def recommend_training(
     )
 
 
-def _ways(
-    runs: Runs, shelf: Shelf, offers: Mapping[str, Offer], own: OwnOffers, priced_on: dt.date, on_sale: Market
-) -> Ways:
-    sold = Sold(shelf.cards, by_card(offers.values()), own.stock, shelf.providers, shelf.countries, priced_on, on_sale)
+def _ways(runs: Runs, shelf: Shelf, offers: Mapping[str, Offer], priced_on: dt.date, on_sale: Market) -> Ways:
+    sold = Sold(shelf.cards, by_card(offers.values()), shelf.providers, shelf.countries, priced_on, on_sale)
     return RunsAgain(runs, sold).ways
 
 

@@ -73,6 +73,8 @@ class NoticeCode(StrEnum):
     RANK_NOT_CERTAIN = "rank_not_certain"  # first, second: labels whose costs may be the other way round
     PRICE_UNDATED = "price_undated"  # as_of: the last day on which it may have been read
     PRICE_IS_MARKET_MEDIAN = "price_is_market_median"  # no param
+    UNUSED_SLICES = "unused_slices"  # unused, count of slices, profile: of the cards that are rented
+    SMALLER_SLICE_TIGHT = "smaller_slice_tight"  # profile, missing_bytes at the high end
     UNUSED_GPUS = "unused_gpus"  # unused, gpus: of the machines that are rented
     EGRESS_PRICE_UNKNOWN = "egress_price_unknown"  # data_gb, per_gb_usd: of the upper end of the band
     STORAGE_PRICE_UNKNOWN = "storage_price_unknown"  # data_gb, per_gb_usd: of the upper end of the band
@@ -117,6 +119,7 @@ class NoticeCode(StrEnum):
     SERVER_IN_NINE_EYES = "server_in_nine_eyes"  # country
     ENGINE_NOT_ON_CARD = "engine_not_on_card"  # engine, card
     NO_OFFER_OF_CARD = "no_offer_of_card"  # card
+    NO_OWN_OFFER_OF_CARD = "no_own_offer_of_card"  # card: only the offers of the request count
     CARD_FAILS_CONDITION = "card_fails_condition"  # card, field
     CARD_LACKS_FORMAT = "card_lacks_format"  # card, format: in which the model is published
     OFFERS_FAIL_CONDITION = "offers_fail_condition"  # card, field
@@ -128,6 +131,7 @@ class NoticeCode(StrEnum):
     OPTION_BREAKS_LIMIT = "option_breaks_limit"  # card, field, value: the least that it takes
     CARD_COSTS_MORE = "card_costs_more"  # card, least_usd_per_month, more_percent than the first option
     CARD_BEATEN = "card_beaten"  # card
+    CARD_RANKS_LOWER = "card_ranks_lower"  # card, objective
     SCALE_OUT_FIRST = "scale_out_first"  # replicas, card, other: the larger card, saved_usd_per_month
     SCALE_OUT_FOR_JOB = "scale_out_for_job"  # replicas, card, other, saved_usd
     LINK_NOT_NEEDED = "link_not_needed"  # card

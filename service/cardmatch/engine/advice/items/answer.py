@@ -91,6 +91,8 @@ def _left_out(bench: Bench, found: Found) -> tuple[tuple[NotChosen, ...], NotCho
             best,
             ledger.hours_per_month,
             ledger.priced_on,
+            options=found.options,
+            objective=shared.objective,
         ),
     )
 
