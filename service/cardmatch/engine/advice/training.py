@@ -26,6 +26,7 @@ from cardmatch.engine.advice.question import JobOfWork, Objective, OffersMode, W
 from cardmatch.engine.advice.reasked import Sold, by_card
 from cardmatch.engine.advice.recommend import Shelf, Subject, left_out, possible
 from cardmatch.engine.advice.remarks import cautions, reasons
+from cardmatch.engine.advice.search import Found
 from cardmatch.engine.advice.training_again import RunsAgain
 from cardmatch.engine.advice.training_command import command, unsaid
 from cardmatch.engine.advice.training_plan import plan
@@ -88,13 +89,8 @@ def recommend_training(
     ledger = Ledger(offers, shelf.providers, shelf.ownership, costs, priced_on, presets.hours_per_month)
     bench = _Bench(runs, subject, msgspec.to_builtins(workload), ledger, shelf, found.considered)
     options = tuple(_option(bench, choice, rank) for rank, choice in enumerate(found.options, 1))
-    best = found.options[0] if found.options else None
-    hours = presets.hours_per_month
     ways = _ways(runs, shelf, {**shelf.offers, **own.offers}, priced_on, on_sale)
-    judge = Judge(
-        wanted, on_sale, shelf.providers, "transformers", best, hours, priced_on, ways, None, found.options, objective
-    )
-    rows, nearest = left_out(found, judge)
+    rows, nearest = left_out(found, _judge(bench, found, on_sale, ways))
     return Recommended(
         options=options,
         not_chosen=rows,
@@ -107,6 +103,23 @@ def recommend_training(
         ask_next=None if tokens else Question(code=QuestionCode.TRAIN_TOKENS, pointer=_JOB),
         notices=notices_of(job),
         considered=found.considered,
+    )
+
+
+def _judge(bench: _Bench, found: Found, on_sale: Market, ways: Ways) -> Judge:
+    runs, ledger = bench.runs, bench.ledger
+    return Judge(
+        runs.wanted,
+        on_sale,
+        bench.shelf.providers,
+        "transformers",
+        found.options[0] if found.options else None,
+        ledger.hours_per_month,
+        ledger.priced_on,
+        ways,
+        None,
+        found.options,
+        runs.objective,
     )
 
 
