@@ -7,6 +7,7 @@ import math
 import pytest
 
 from cardmatch.catalogue.world import bundled
+from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.memory.training.workload import Checkpointing, Method
 from cardmatch.engine.speed.training import (
     Run,
@@ -16,6 +17,7 @@ from cardmatch.engine.speed.training import (
     model_flops,
     powers,
     run,
+    summed_tokens_per_second,
     training_speed,
 )
 from tests.engine.speed.places import LLAMA_8B, QWEN_30B, chip
@@ -102,3 +104,53 @@ def test_experts_see_their_share_of_the_tokens() -> None:
     assert found["train/doubling"] == pytest.approx(1)
     assert found["train/balance"] == pytest.approx(math.log2(989.4 / 3.35 / 153), rel=1e-3)
     assert "train/balance" not in powers(made, chip("rtx-3090"))
+
+
+def _spread(summed_bytes: float = 0.0, gathered_bytes: float = 0.0, accumulation: int = 1) -> Run:
+    """Two machines of one GPU each, at 10 Gbit/s."""
+    return _run(gpus=2)._replace(
+        machines=2,
+        network_bytes=1.25e9,
+        summed_bytes=summed_bytes,
+        gathered_bytes=gathered_bytes,
+        accumulation=accumulation,
+    )
+
+
+def test_gradients_cross_the_network_twice_a_step() -> None:
+    """A ring over M machines sends 2 (M - 1) / M of 16 GB: 12.8 s at 1.25 GB/s, for each step's 8,192 tokens."""
+    h100, summed = chip("h100-sxm-80"), _spread(summed_bytes=16e9)
+    assert summed_tokens_per_second(summed, h100, KNOWN.values) == pytest.approx(8192 / 12.8)
+    assert training_speed(summed, h100, KNOWN).tokens_per_second_per_gpu.expected == pytest.approx(640)
+    many = summed._replace(machines=11, gpus=11)
+    assert summed_tokens_per_second(many, h100, KNOWN.values) == pytest.approx(8192 / (2 * 10 / 11 * 16e9 / 1.25e9))
+
+
+def test_accumulation_hides_the_sum_of_gradients_but_no_gathered_weights() -> None:
+    """A step of 32 passes sums once, and gathers 32 times."""
+    h100 = chip("h100-sxm-80")
+    once, often = (_spread(summed_bytes=16e9, accumulation=passes) for passes in (1, 32))
+    rates = [summed_tokens_per_second(each, h100, KNOWN.values) for each in (once, often)]
+    assert rates[1] == pytest.approx(32 * rates[0])
+    gathered = [_spread(gathered_bytes=48e9, accumulation=passes) for passes in (1, 32)]
+    assert len({gathered_tokens_per_second(each, h100, KNOWN.values) for each in gathered}) == 1
+    assert gathered_tokens_per_second(gathered[0], h100, KNOWN.values) == pytest.approx(8192 / (24e9 / 1.25e9))
+
+
+def test_weights_sharded_within_machines_do_not_cross_the_network() -> None:
+    """Hybrid sharding gathers inside a machine only."""
+    h100, afar = chip("h100-sxm-80"), _spread(gathered_bytes=48e9)
+    near = afar._replace(gathers_afar=False)
+    assert gathered_tokens_per_second(near, h100, KNOWN.values) > 10 * gathered_tokens_per_second(
+        afar, h100, KNOWN.values
+    )
+
+
+def test_gradients_over_pcie_are_slower_than_over_nvlink() -> None:
+    """Inside one machine the sum goes over what joins its cards."""
+    inside = _run(gpus=2)._replace(summed_bytes=16e9)
+    h100 = chip("h100-sxm-80")
+    over = {
+        link: summed_tokens_per_second(inside._replace(link=link), h100, KNOWN.values) for link in (Link.PCIE, None)
+    }
+    assert over[None] > 5 * over[Link.PCIE]

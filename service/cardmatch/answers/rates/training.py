@@ -7,6 +7,7 @@ import msgspec
 from cardmatch.answers.misfit import fitted
 from cardmatch.answers.model import ModelReference, resolve_model
 from cardmatch.answers.rates.where import in_units, told, where
+from cardmatch.catalogue.presets import presets
 from cardmatch.catalogue.world import World
 from cardmatch.engine.memory.training.estimate import estimate_training
 from cardmatch.engine.memory.training.settle import settle
@@ -16,6 +17,7 @@ from cardmatch.engine.money.option import Option, Predicted
 from cardmatch.engine.money.rating import Forecast
 from cardmatch.engine.speed.throughput import WorkUnit
 from cardmatch.engine.speed.training import run_of, training_speed
+from cardmatch.engine.terms.units import GB
 
 KIND = "training"
 
@@ -38,7 +40,9 @@ def training_rate(world: World, option: Option, count: int, asked: Predicted, un
     )
     if memory.placements[0].verdict is Verdict.DOES_NOT_FIT:
         raise here.too_small()
-    speed = training_speed(run_of(job, count), here.chip, world.calibration.speed)
+    between = presets().network.gb_s * GB
+    run = run_of(job, count, machines=here.machines, network_bytes=between, link=here.placement.link)
+    speed = training_speed(run, here.chip, world.calibration.speed)
     each = 1.0 if unit is WorkUnit.TRAIN_TOKEN else 1 / job.sequence_tokens
     return Forecast(
         throughput=in_units(unit, speed.tokens_per_second, each),

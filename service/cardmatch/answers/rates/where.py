@@ -13,7 +13,7 @@ from cardmatch.engine.memory.placement import Device, Placement
 from cardmatch.engine.money.copies import Copies
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.option import Option
-from cardmatch.engine.money.price import OfferPrice
+from cardmatch.engine.money.price import CallerPrice, OfferPrice
 from cardmatch.engine.speed.band import SpeedBand
 from cardmatch.engine.speed.chip import Chip, chip_of
 from cardmatch.engine.speed.throughput import Throughput, WorkUnit
@@ -22,11 +22,12 @@ from cardmatch.engine.terms.notice import Assumption, Scalar
 
 
 class Where(msgspec.Struct, frozen=True):
-    """The GPUs that do the work of an option: all alike, `placement.count` of them."""
+    """The GPUs that do the work of an option: all alike, `placement.count` of them, in so many *machines*."""
 
     card: Card
     chip: Chip
     placement: Placement
+    machines: int = 1
 
     def copies(self) -> Placement:
         """The placement with a copy of the model on each GPU."""
@@ -53,6 +54,7 @@ def where(world: World, option: Option, count: int, copies: Copies | None = None
         card,
         chip_of(card, mig_profile(card, mig) if mig else None),
         Placement(device=_slice(card, mig) if mig else whole_device(card), count=count, link=link, nodes=nodes),
+        max(nodes, -(-count // (_gpus_each(option, offer) or count))),
     )
 
 
@@ -61,6 +63,13 @@ def _slice(card: Card, name: str) -> Device:
         return slice_device(card, name)
     except Invalid as invalid:
         raise invalid.under("/copies") from None
+
+
+def _gpus_each(option: Option, offer: Offer | None) -> int | None:
+    """GPUs of one machine, where that is said."""
+    if isinstance(option.price, CallerPrice):
+        return option.price.gpus_per_instance
+    return offer.gpu_count if offer else None
 
 
 def _offer(world: World, option: Option) -> Offer | None:

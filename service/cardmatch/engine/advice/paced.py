@@ -131,7 +131,8 @@ def paces_of(speed: SpeedCalibration, network: Network, *, exact_model: bool) ->
         return _sent(known.place(job, engine, card, where), known, prompt + output / 2, batch, where.nodes)
 
     def training(job: TrainingJob, card: Card, where: Placement) -> Trained:
-        found = training_speed(run_of(job, where.count), known.chip(card, None), speed).tokens_per_second
+        spread = run_of(job, where.count, machines=where.nodes, network_bytes=network.gb_s * GB, link=where.link)
+        found = training_speed(spread, known.chip(card, None), speed).tokens_per_second
         return Trained(found.expected, found.low / found.expected, found.high / found.expected, found.basis)
 
     return Paces(serving=serving, training=training, waiting=queue, links=links)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cardmatch.engine.hardware.choice import Link
 from cardmatch.engine.memory.training.job import TrainingJob
 from cardmatch.engine.memory.training.workload import Checkpointing, Method, Sharding
 from cardmatch.engine.models.architecture import Architecture, Experts
@@ -63,7 +64,9 @@ class Run(NamedTuple):
     """A training run as its speed depends on it; `tokens` are those of one forward pass of one GPU.
 
     `matrix_tokens` are those that meet one matrix, and `matrix_width` is its width: of a mixture, an expert's.
-    `gathered_bytes` are the weights that sharded ranks fetch in both directions, and the gradients that they hand back.
+    `gathered_bytes` are the weights that sharded ranks fetch in both directions, and the gradients that they hand back;
+    `summed_bytes` the gradients that copies add up once in `accumulation` passes. Either crosses the network where
+    GPUs are in several `machines`, `network_bytes` a second of each; weights do only where `gathers_afar`.
     """
 
     framework: str
@@ -82,6 +85,12 @@ class Run(NamedTuple):
     gpus: int
     tensor: int = 1
     gathered_bytes: float = 0.0
+    summed_bytes: float = 0.0
+    accumulation: int = 1
+    machines: int = 1
+    network_bytes: float = math.inf
+    gathers_afar: bool = True
+    link: Link | None = None
 
 
 class TrainingSpeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +101,10 @@ class TrainingSpeed(msgspec.Struct, frozen=True, kw_only=True):
     model_flops_utilisation: float
 
 
-def run_of(job: TrainingJob, gpus: int) -> Run:
-    """The run of *job* on *gpus*."""
+def run_of(
+    job: TrainingJob, gpus: int, *, machines: int = 1, network_bytes: float = math.inf, link: Link | None = None
+) -> Run:
+    """The run of *job* on *gpus* in *machines* with *network_bytes* a second between them, joined by *link* inside."""
     framework = job.workload.framework
     precision = job.workload.precision
     made = run(
@@ -107,10 +118,26 @@ def run_of(job: TrainingJob, gpus: int) -> Run:
         micro_batch=job.micro_batch,
         gpus=gpus,
     )
-    if gpus == 1 or (job.workload.sharding or job.default_sharding) not in _GATHERED:
+    if gpus == 1:
         return made
+    sharding = job.workload.sharding or job.default_sharding
     passes = 3 if job.workload.method is Method.FULL else 2
-    return made._replace(gathered_bytes=passes * float(sum(part.bytes for part in job.parts)))
+    gathered = passes * float(sum(part.bytes for part in job.parts)) if sharding in _GATHERED else 0.0
+    return made._replace(
+        gathered_bytes=gathered,
+        summed_bytes=0.0 if gathered and sharding is not Sharding.HSDP else trained_bytes(job),
+        accumulation=job.accumulation,
+        machines=machines,
+        network_bytes=network_bytes,
+        gathers_afar=sharding is not Sharding.HSDP,
+        link=link,
+    )
+
+
+def trained_bytes(job: TrainingJob) -> float:
+    """The gradients of all that is trained."""
+    trained = job.adapters.parameters + job.adapters.saved_parameters
+    return float(job.recipe.gradient * (sum([part.elements for part in job.parts]) if job.full else trained))
 
 
 def run(
@@ -151,7 +178,9 @@ def run(
 def training_speed(asked: Run, chip: Chip, known: SpeedCalibration) -> TrainingSpeed:
     """The speed of *asked* on its GPUs, all of them *chip*."""
     rate = min(
-        tokens_per_second_per_gpu(asked, chip, known.values), gathered_tokens_per_second(asked, chip, known.values)
+        tokens_per_second_per_gpu(asked, chip, known.values),
+        gathered_tokens_per_second(asked, chip, known.values),
+        summed_tokens_per_second(asked, chip, known.values),
     )
     group = group_of(asked)
     seen = chip.card is not None and chip.card in known.seen.get(group, ())
@@ -164,13 +193,34 @@ def training_speed(asked: Run, chip: Chip, known: SpeedCalibration) -> TrainingS
 
 
 def gathered_tokens_per_second(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
-    """What the link lets through where every pass gathers the weights; it overlaps with the arithmetic."""
+    """What the links let through where every pass gathers the weights; it overlaps with the arithmetic."""
     if not asked.gathered_bytes:
         return math.inf
-    link, rate = chip.link(min(asked.gpus, MACHINE_GPUS))
-    reached = rate * min(known.get(f"link/{link}", 1.0), MOST_OF_A_RATE)
     sent = asked.gathered_bytes * (asked.gpus - 1) / asked.gpus
-    return asked.tokens * reached / sent
+    rate = asked.tokens * _reached(asked, chip, known) / sent
+    if asked.machines == 1 or not asked.gathers_afar:
+        return rate
+    afar = asked.gathered_bytes * (asked.machines - 1) / asked.machines
+    return min(rate, asked.tokens * asked.network_bytes / afar)
+
+
+def summed_tokens_per_second(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
+    """What the links let through where copies add up their gradients at each step: rings, which send them twice."""
+    if not asked.summed_bytes:
+        return math.inf
+    tokens = asked.tokens * asked.accumulation / (2 * asked.summed_bytes)
+    near, rate = asked.gpus // asked.machines, math.inf
+    if near > 1:
+        rate = tokens * _reached(asked, chip, known) * near / (near - 1)
+    if asked.machines > 1:
+        rate = min(rate, tokens * asked.network_bytes * asked.machines / (asked.machines - 1))
+    return rate
+
+
+def _reached(asked: Run, chip: Chip, known: Mapping[str, float]) -> float:
+    """Bytes a second that a GPU gets over what joins it to others of its machine."""
+    link, rate = chip.link(min(asked.gpus // asked.machines, MACHINE_GPUS), asked.link)
+    return rate * min(known.get(f"link/{link}", 1.0), MOST_OF_A_RATE)
 
 
 def group_of(asked: Run) -> str:
