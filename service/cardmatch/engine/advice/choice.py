@@ -120,12 +120,12 @@ def _broken(
     over = []
     for field, value, most in (
         ("stock", machines, lot.stock),
+        ("deadline_hours", *(late or (None, None))),
         ("max_usd_per_hour", usd, asked.max_usd_per_hour),
         ("max_usd_per_month", usd * presets.hours_per_month, asked.max_usd_per_month),
         ("max_gpus", gpus, asked.max_gpus or MOST_GPUS),
         ("max_instances", machines, asked.max_instances),
         ("max_usd_total", total, asked.max_usd_total),
-        ("deadline_hours", *(late or (None, None))),
     ):
         if most is not None and value is not None and value > most:
             over.append((field, float(value), value / max(most, 1e-9)))

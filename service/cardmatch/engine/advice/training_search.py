@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, COUNTS, Form, holding, link_of, runs_on
-from cardmatch.engine.advice.choice import Broken, Choice, choices
+from cardmatch.engine.advice.choice import Choice, choices
 from cardmatch.engine.advice.conditions import refused_card
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market
@@ -30,7 +30,6 @@ from cardmatch.engine.memory.training.workload import Sharding
 from cardmatch.engine.memory.verdict import Verdict
 from cardmatch.engine.models.kv_formats import KvFormat
 
-_HOUR = 3600.0
 _SUPPORT = "transformers"
 _MACHINES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 """Machines of one run that are worth a try: with more of them one counts less."""
@@ -123,10 +122,6 @@ def _try(runs: Runs, form: Form, skyline: Skyline, fates: dict[str, Fate]) -> No
         return
     size = _size(runs, form, where)
     found = Tried(form, None, where, Outcome.WORKS, size, 0)
-    late = _late(runs.demand, size)
-    if late is not None:
-        remember(fates, form, Fate(tried=found, broken=late))
-        return
     asked = runs.wanted.constraints
     for each in choices(found, KvFormat.AUTO, size, runs.demand, asked, runs.objective, runs.presets):
         if isinstance(each, Choice):
@@ -151,11 +146,3 @@ def _size(runs: Runs, form: Form, where: Placement) -> Sized:
         basis=found.basis,
     )
     return Sized(1, 1.0, served, served, 1)
-
-
-def _late(demand: Demand, size: Sized) -> Broken | None:
-    """The hours that the run may take at the slow end, where they are more than there are."""
-    if demand.items is None or demand.deadline_hours is None or size.most is None:
-        return None
-    hours = demand.items / (size.most.requests_per_second * size.most.low_ratio * _HOUR)
-    return Broken("deadline_hours", hours) if hours > demand.deadline_hours else None
