@@ -16,7 +16,7 @@ from cardmatch.engine.advice.rank import beats
 from cardmatch.engine.advice.recommend import Shelf
 from cardmatch.engine.money.provider import IdentityCheck, PaymentMethod
 from tests.engine.advice.asking import NO_SPEED, WITH_SPEED, asked
-from tests.engine.advice.searching import everything
+from tests.engine.advice.searching import everything, real_paces
 
 COSTS = (Objective.COST_PER_HOUR, Objective.COST_PER_MONTH)
 LOADS = st.builds(
@@ -66,6 +66,40 @@ def test_a_relaxed_condition_never_worsens_the_best(
     for option in under.options:
         assert most is None or option.usd_per_hour <= most
         assert gpus is None or option.machines * option.offer.gpu_count <= gpus
+        assert option.usd_per_hour >= free.options[0].usd_per_hour
+
+
+@SLOW
+@given(
+    rate=st.sampled_from([2.0, 60.0, 1157.0]),
+    target=st.sampled_from([{}, {"ttft_seconds": 2.0}, {"p95_latency_seconds": 30.0}]),
+    condition=st.sampled_from(
+        [
+            {"unmetered_bandwidth": True},
+            {"server_countries": ("eu",)},
+            {"billing": "prepaid"},
+            {"max_price_age_days": 100},
+            {"max_instances": 200},
+            {"exclude_cards": ("rtx-pro-6000-blackwell", "rtx-4090")},
+        ]
+    ),
+    slices=st.booleans(),
+)
+def test_a_relaxed_condition_never_worsens_the_best_at_a_rate(
+    rate: float, target: dict[str, float], condition: dict[str, object], *, slices: bool
+) -> None:
+    """The same where requests come at random and must be answered in time; on slices too, where those are asked for.
+
+    Slices are another way to run, tried for tenants or where they are asked for: `isolation` itself is not relaxed.
+    """
+    load = msgspec.convert({"prompt_tokens": 100, "output_tokens": 300, "requests_per_second": rate, **target}, Load)
+    kept: dict[str, object] = {"isolation": "mig"} if slices else {}
+    under, free = (
+        asked(Wanted(load=load, limit=1, constraints=msgspec.convert(each, Constraints)), paces=real_paces())
+        for each in ({**kept, **condition}, kept)
+    )
+    assert free.options or not under.options
+    for option in under.options:
         assert option.usd_per_hour >= free.options[0].usd_per_hour
 
 
