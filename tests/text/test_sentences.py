@@ -50,8 +50,9 @@ NAMES = {
     "gradient_checkpointing", "high",
     "hourly", "instead", "job", "kind", "known", "label", "low", "needed", "preset",
     "measured", "method", "mig", "model", "models", "name", "next", "optimizer", "other", "part", "pattern", "place",
-    "precision", "priced_on", "profile", "profiles", "provider", "queues", "reference", "second", "settings",
-    "sharding", "source", "suggestions", "target", "targets", "task", "tasks", "tight",
+    "precision", "priced_on", "profile", "profiles", "provider", "providers", "queues", "reference", "second",
+    "settings",
+    "sharding", "source", "sources", "suggestions", "target", "targets", "task", "tasks", "tight",
     "fused_optimizer", "upcast_embeddings", "kernels", "valid_from", "valid_until", "value", "version",
 }  # fmt: skip
 CATEGORIES = {"zero", "one", "two", "few", "many", "other"}

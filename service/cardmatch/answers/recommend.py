@@ -127,7 +127,7 @@ def _in_words(
     if request.priced_on is None:
         assumptions = (*assumptions, Assumption(pointer="/priced_on", value=priced_on.isoformat()))
     return Recommendation(
-        summary=recommend_summary(figures, world.card_titles, language),
+        summary=recommend_summary(figures, world.card_titles, language, priced_on),
         model=topic.facts,
         options=tuple([_option_in_words(option, language) for option in figures.options]),
         not_chosen=tuple([_left_in_words(row, language) for row in figures.not_chosen]),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 
 from cardmatch.engine.advice.answer import Recommended, RecommendedOption
 from cardmatch.engine.money.answer import OptionCost
+from cardmatch.engine.money.offer import PriceKind
 from cardmatch.engine.money.work import Job
 from cardmatch.engine.speed.throughput import WorkUnit
+from cardmatch.engine.terms.notice import NoticeCode
 from cardmatch.text.cost_summary import each_in_words
 from cardmatch.text.language import Language
 from cardmatch.text.sentences import join_sentences, say
@@ -15,17 +18,43 @@ from cardmatch.text.units import Value
 
 _COUNTED = frozenset({WorkUnit.IMAGE, WorkUnit.ITEM})
 _HOUR, _WHOLE = 3600, 100
+_PRICE_OR_CARD = frozenset({"usd_per_hour", "card"})
+_MOST_SOURCES = 3
 
 
-def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: Language) -> str:
-    """The summary of *figures*; *cards* gives the name of each catalogue id."""
+def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: Language, on: dt.date) -> str:
+    """The summary of *figures*, priced *on* a day; *cards* gives the name of each catalogue id."""
     if not figures.options:
         return _none(figures, language)
     first = figures.options[0]
-    said = [_first(first, cards, language)]
+    said = [_first(first, cards, language), *_price(figures.options, cards, language, on)]
     if len(figures.options) > 1:
         said.append(_next(figures.options[1], cards, language))
     return join_sentences(said, language)
+
+
+def _price(
+    options: tuple[RecommendedOption, ...], cards: Mapping[str, str], language: Language, on: dt.date
+) -> list[str]:
+    """Of a price that may not be had: its kind, its age, and the best option shown that has a list price."""
+    offer = options[0].offer
+    if offer.price_kind is PriceKind.LIST:
+        return []
+    said = [
+        say(
+            "summaries",
+            f"recommend_price_{offer.price_kind.value}",
+            {"age_days": max((on - offer.as_of).days, 0)},
+            language,
+        )
+    ]
+    listed = next((option for option in options if option.offer.price_kind is PriceKind.LIST), None)
+    if listed is None:
+        return [*said, say("summaries", "recommend_none_listed", {}, language)]
+    params: dict[str, Value] = {"card": cards[listed.card], "count": listed.count, "provider": listed.offer.provider}
+    if _is_job(listed) and listed.cost is not None:
+        return [*said, say("summaries", "recommend_listed_job", params | _job(listed.cost), language)]
+    return [*said, say("summaries", "recommend_listed", params | {"usd_per_month": listed.usd_per_month}, language)]
 
 
 def _next(option: RecommendedOption, cards: Mapping[str, str], language: Language) -> str:
@@ -83,9 +112,20 @@ def _units(option: RecommendedOption, language: Language) -> list[str]:
     ]
 
 
+def _unpriced(figures: Recommended, language: Language) -> list[str]:
+    """Who meets every condition, as far as anybody says, and publishes no price; by whose word."""
+    rows = [row for row in figures.unpriced_matches if set(row.unknown) <= _PRICE_OR_CARD]
+    near = figures.nearest
+    if not rows or near is None or near.reason.code is not NoticeCode.OFFERS_WITHOUT_PRICE:
+        return []
+    providers, sources = sorted({row.provider for row in rows}), sorted({row.source for row in rows})
+    params: dict[str, Value] = {"count": len(rows), "providers": providers, "sources": sources[:_MOST_SOURCES]}
+    return [say("summaries", "recommend_unpriced", params, language)]
+
+
 def _none(figures: Recommended, language: Language) -> str:
-    said = [say("summaries", "recommend_none", {}, language)]
-    if figures.nearest is not None:
+    said = [say("summaries", "recommend_none", {}, language), *_unpriced(figures, language)]
+    if figures.nearest is not None and len(said) == 1:
         said.append(say("notices", figures.nearest.reason.code, figures.nearest.reason.params, language))
     possible = len(figures.unpriced_matches) + len(figures.unknown_matches)
     if possible:

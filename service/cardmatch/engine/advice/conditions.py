@@ -89,18 +89,42 @@ def _dedicated(offer: Offer, provider: Provider | None) -> bool | None:
 def _places(offer: Offer, provider: Provider | None, wanted: Conditions) -> list[tuple[str, bool | None]]:
     found: list[tuple[str, bool | None]] = []
     servers = provider.server_countries if provider else None
+    sure = offer.server_country is not None or (provider is not None and _stands_in_one(provider))
     if offer.server_country is not None:
         servers = (offer.server_country,)
     company = provider.company_country if provider else None
     if wanted.servers is not None:
-        found.append(("server_countries", _within(servers, wanted.servers)))
+        found.append(("server_countries", _if_sure(sure=sure, met=_within(servers, wanted.servers))))
     if wanted.no_servers:
-        found.append(("exclude_server_countries", _outside(servers, wanted.no_servers)))
+        outside = _if_sure(sure=sure, met=_outside(servers, wanted.no_servers))
+        found.append(("exclude_server_countries", _possible(wanted.servers, wanted.no_servers, met=outside)))
     if wanted.companies is not None:
         found.append(("company_countries", None if company is None else company in wanted.companies))
     if wanted.no_companies:
-        found.append(("exclude_company_countries", None if company is None else company not in wanted.no_companies))
+        outside = None if company is None else company not in wanted.no_companies
+        found.append(("exclude_company_countries", _possible(wanted.companies, wanted.no_companies, met=outside)))
     return found
+
+
+_SEEN_IN_OFFERS = "offers rows"
+"""Where a provider's countries were only gathered from those of its offers that say theirs."""
+
+
+def _stands_in_one(provider: Provider) -> bool:
+    """Whether the provider is published to have machines in one country alone: then that is where each offer stands."""
+    field = "server_countries"
+    published = field not in provider.uncertain and provider.sources.get(field) not in {None, _SEEN_IN_OFFERS}
+    return published and len(provider.server_countries or ()) == 1
+
+
+def _if_sure(*, sure: bool, met: bool | None) -> bool | None:
+    """An offer that does not say where it stands meets nothing by what else its provider has."""
+    return None if met and not sure else met
+
+
+def _possible(wanted: frozenset[str] | None, refused: frozenset[str], *, met: bool | None) -> bool | None:
+    """What is not known of an offer cannot turn out right where everything that is wanted is refused, too."""
+    return False if met is None and wanted is not None and wanted <= refused else met
 
 
 def _within(places: tuple[str, ...] | None, wanted: frozenset[str]) -> bool | None:

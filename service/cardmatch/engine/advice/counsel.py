@@ -40,7 +40,7 @@ class Ground(NamedTuple):
 def counsel(ground: Ground) -> tuple[Notice, ...]:
     """Every notice that applies, in the order of the guides' rows."""
     if not ground.options:
-        return ()
+        return tuple(_privacy(ground))
     first, choice = ground.options[0], ground.choices[0]
     found = [*_overkill(ground), *_out_not_up(ground), *_link(first, choice, ground.sent), *_bandwidth(choice)]
     found += [*_fp8(choice.tried.form.card, first), *_ecc(ground), *_slices(first)]

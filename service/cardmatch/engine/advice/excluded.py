@@ -131,18 +131,21 @@ def _refused(judge: Judge, card: str, why: str) -> NotChosen:
     return NotChosen(card=card, reason=reason, change=Change(pointer=f"/constraints/{why}", value=value))
 
 
+_PRICE = "usd_per_hour"
+
+
 def _no_offer(judge: Judge, card: str) -> NotChosen:
-    """Offers that fail a condition, then those of which a fact or the price is not known; else there is none."""
+    """Offers of which but the price is not known, or another fact; then those that fail a condition; else none."""
     rejected = judge.market.rejected.get(card, ())
     unknown = [each for each in judge.market.unknown if each.offer.card == card]
     unpriced = [each for each in judge.market.unpriced if each.offer.card == card]
     own = Change(pointer="/offers", value=card)
-    if unknown:
-        field = unknown[0].unknown[0]
+    if any(each.unknown == (_PRICE,) for each in unpriced):
+        return NotChosen(card=card, reason=notice(NoticeCode.OFFERS_WITHOUT_PRICE, _INFO, card=card), change=own)
+    if unknown or unpriced:
+        field = next(name for name in (unknown or unpriced)[0].unknown if name != _PRICE)
         reason = notice(NoticeCode.OFFERS_LACK_FACT, _INFO, card=card, field=field)
         return NotChosen(card=card, reason=reason, change=Change(pointer=f"/constraints/{field}", value=""))
-    if unpriced:
-        return NotChosen(card=card, reason=notice(NoticeCode.OFFERS_WITHOUT_PRICE, _INFO, card=card), change=own)
     if rejected:
         return _failing(judge, card, rejected)
     return NotChosen(card=card, reason=_nobody_sells(judge, card), change=own)

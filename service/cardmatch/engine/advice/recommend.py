@@ -163,22 +163,30 @@ def _option(bench: _Bench, subject: Subject, choice: Choice, rank: int, found: F
     )
 
 
-_ONLY_UNKNOWN = frozenset({NoticeCode.OFFERS_WITHOUT_PRICE, NoticeCode.OFFERS_LACK_FACT})
 _NOT_WANTED = frozenset({"cards", "exclude_cards"})
 
 
 def _remote(row: NotChosen) -> int:
-    """Of cards that were not tried: those that lack but a fact come near, those that nobody asked about least."""
-    if row.reason.code in _ONLY_UNKNOWN:
+    """Of cards that were not tried: those that lack but a price or a fact come near, those nobody asked about least."""
+    if row.reason.code is NoticeCode.OFFERS_WITHOUT_PRICE:
         return 0
-    return 2 if row.reason.params.get("field") in _NOT_WANTED else 1
+    if row.reason.code is NoticeCode.OFFERS_LACK_FACT:
+        return 1
+    return 3 if row.reason.params.get("field") in _NOT_WANTED else 2
+
+
+def _lacks_a_price(row: NotChosen) -> bool:
+    """Whether the card would be an option on offers that meet every condition, were their price known."""
+    return row.reason.code is NoticeCode.OFFERS_WITHOUT_PRICE and bool(row.changes)
 
 
 def left_out(found: Found, judge: Judge) -> tuple[tuple[NotChosen, ...], NotChosen | None]:
     """Every card that is in no option, and the one that came nearest to being in one."""
     shown = frozenset(choice.tried.form.card.id for choice in found.options)
     rows = not_chosen(judge, found.fates, shown)
-    nearest = min(rows, key=lambda row: (not row[1].changes, row[0], _remote(row[1])), default=None)
+    nearest = min(
+        rows, key=lambda row: (not _lacks_a_price(row[1]), not row[1].changes, row[0], _remote(row[1])), default=None
+    )
     return tuple([row for _, row in rows]), nearest[1] if nearest else None
 
 

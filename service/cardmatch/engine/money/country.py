@@ -7,6 +7,7 @@ source, never a promise of safety.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated
 
@@ -19,7 +20,9 @@ from cardmatch.engine.terms.fault import Fault, FaultCode, Invalid
 CountrySelector = Annotated[
     str,
     Meta(
-        pattern=r"^([A-Z]{2}|eu|eea|adequate|five_eyes|nine_eyes|fourteen_eyes)$(?!\n)",
+        min_length=1,
+        max_length=60,
+        examples=["DE", "eu"],
         description="ISO 3166-1 alpha-2 code, or a group: eu, eea, adequate, five_eyes, nine_eyes, fourteen_eyes.",
     ),
 ]
@@ -37,6 +40,9 @@ class CountryGroup(StrEnum):
 
 
 _GROUPS = {group.value: group for group in CountryGroup}
+_ALSO = {"uk": "GB", "usa": "US", "european union": "eu", "europe": "eu"}
+_NEAR = 0.5
+"""Half of the letters: one of a code's two."""
 
 
 class Country(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,5 +80,22 @@ def select(countries: Mapping[str, Country], selectors: Iterable[str]) -> frozen
         elif selector in countries:
             chosen.add(selector)
         else:
-            raise Invalid(Fault(code=FaultCode.UNKNOWN_COUNTRY, pointer=f"/{position}", params={"country": selector}))
+            raise Invalid(
+                Fault(
+                    code=FaultCode.UNKNOWN_COUNTRY,
+                    pointer=f"/{position}",
+                    params={"country": selector},
+                    suggestions=_meant(countries, selector),
+                )
+            )
     return frozenset(chosen)
+
+
+def _meant(countries: Mapping[str, Country], selector: str) -> tuple[str, ...]:
+    """Codes and groups that *selector* may stand for: written otherwise, by its name, or nearly so."""
+    said = selector.casefold().strip()
+    names = {country.name.casefold(): code for code, country in countries.items()}
+    names |= {code.casefold(): code for code in countries} | {group: group for group in _GROUPS} | _ALSO
+    if said in names:
+        return (names[said],)
+    return tuple(dict.fromkeys(names[near] for near in get_close_matches(said, names, n=3, cutoff=_NEAR)))
