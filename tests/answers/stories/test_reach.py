@@ -29,6 +29,7 @@ def test_405b_in_16_bits_spans_machines_only_where_asked() -> None:
     assert first.requires.kubernetes_resource == {"nvidia.com/gpu": 8}
     assert "--tensor-parallel-size 8 --pipeline-parallel-size 2" in first.command
     assert "ray start --address" in first.command
+    assert first.command.index("ray start --head") < first.command.index("ray start --address")
     assert first.usd_per_hour == pytest.approx(2 * first.offer.usd_per_hour)
     assert "network_assumed" in codes(first.cautions)
 

@@ -113,6 +113,13 @@ def memory_of(option: RecommendedOption) -> Band | None:
     return None if parts is None else parts.total
 
 
+def spare_of(budget_bytes: int, memory: Band) -> tuple[float, float, float]:
+    """What is left of a budget: low, expected, high. Nobody measures less than nothing: what does not fit waits."""
+    used = (memory.high_bytes, memory.expected_bytes, memory.low_bytes)
+    low, expected, high = (float(max(0, budget_bytes - each)) for each in used)
+    return low, expected, high
+
+
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A field of the request and the value to set it to; null takes it out."""
 

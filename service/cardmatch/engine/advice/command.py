@@ -54,4 +54,4 @@ def over_machines(start: str, engine: str, where: Placement) -> str:
     if engine == "tensorrt_llm":
         return f"mpirun -n {where.count} --hostfile $HOSTS trtllm-llmapi-launch {start}"
     rest = f"ray start --address $FIRST:6379 --block  # on the other {where.nodes - 1}"
-    return f"{rest}\nray start --head --port 6379 && {start} --distributed-executor-backend ray"
+    return f"ray start --head --port 6379  # on the first\n{rest}\n{start} --distributed-executor-backend ray"

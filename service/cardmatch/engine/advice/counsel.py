@@ -152,8 +152,8 @@ def _bandwidth(choice: Choice) -> list[Notice]:
 
 def _fp8(card: Card, option: RecommendedOption) -> list[Notice]:
     """10, 11: what FP8 means on the card."""
-    if card.dense.bf16_tflops is None:
-        return [notice(NoticeCode.NO_BF16, _INFO, card=card.id)] if option.weights == "bf16" else []
+    if card.dense.bf16_tflops is None:  # a caution of the option says it
+        return []
     if card.dense.fp8_tflops is None:
         return [notice(NoticeCode.NO_FP8, _INFO, card=card.id)] if option.weights == "bf16" else []
     if option.weights != "fp8":
@@ -204,8 +204,11 @@ def _slices(option: RecommendedOption) -> list[Notice]:
 
 def _both(ground: Ground) -> list[Notice]:
     """24: rent the two best cards of different kinds, run the same test, then decide."""
+    if ground.choices[0].lot.own:  # nobody rents what is theirs
+        return []
     first = ground.options[0].card
-    second = next((option.card for option in ground.options if option.card != first), None)
+    others = zip(ground.options, ground.choices, strict=True)
+    second = next((option.card for option, choice in others if option.card != first and not choice.lot.own), None)
     return [notice(NoticeCode.RENT_BOTH, _INFO, card=first, other=second)] if second else []
 
 

@@ -9,13 +9,13 @@ import msgspec
 
 from cardmatch.engine.advice.answer import OfferUsed, RecommendedOption, Requires
 from cardmatch.engine.advice.bill import ALWAYS_BUSY, Ledger, gpus_of, priced, question_of, throughput_of
-from cardmatch.engine.advice.candidates import Form
+from cardmatch.engine.advice.candidates import Form, engine_name
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.command import command
 from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.advice.sizing import Sized, request_seconds
 from cardmatch.engine.advice.trying import Tried, Trying, estimate
-from cardmatch.engine.hardware.card import Vendor
+from cardmatch.engine.hardware.card import Card, Vendor
 from cardmatch.engine.memory.answer import PlacementEstimate
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.models.kv_formats import KvCache, KvFormat
@@ -30,6 +30,7 @@ HOST_RAM_FLOOR_BYTES = 8 * GIB
 
 _RESOURCES = {Vendor.NVIDIA: "nvidia.com/gpu", Vendor.AMD: "amd.com/gpu", Vendor.INTEL: "gpu.intel.com/i915"}
 LABEL_LENGTH = 80
+_TYPED = frozenset({"vllm", "sglang"})
 
 
 class Named(NamedTuple):
@@ -63,8 +64,8 @@ def described(shared: Trying, choice: Choice, rank: int, model: Named, ledger: L
         instances_per_machine=choice.copies_per_machine,
         machines=choice.machines,
         unused_gpus=choice.machines * choice.lot.offer.gpu_count - gpus_of(choice),
-        weights=job.checkpoint.format,
-        kv_cache=cache_name(job.kv_cache),
+        weights=_as_computed(job.checkpoint.format, form.card),
+        kv_cache=_as_computed(cache_name(job.kv_cache), form.card),
         verdict=placed.verdict,
         bound_by=placed.bound_by,
         per_gpu=placed.per_gpu,
@@ -90,7 +91,18 @@ def _command(shared: Trying, found: Tried, name: str, batch: int) -> str:
     """What starts a copy, with the engine's options for what lies in RAM."""
     engine, job = found.spill.engine if found.spill else shared.engine, found.job or shared.job
     published = shared.job.checkpoint.format
-    return command(name, engine, job, found.placement, found.form.weights, batch, published)
+    said = command(name, engine, job, found.placement, found.form.weights, batch, published)
+    sixteen = without_bf16(found.form.card) and engine_name(engine) in _TYPED and " --dtype " not in said
+    return f"{said} --dtype float16" if sixteen else said
+
+
+def without_bf16(card: Card) -> bool:
+    """Whether *card* computes in FP16 what is published in BF16: vLLM and SGLang refuse BF16 below capability 8.0."""
+    return card.vendor is Vendor.NVIDIA and card.dense.bf16_tflops is None
+
+
+def _as_computed(name: str, card: Card) -> str:
+    return "fp16" if name == "bf16" and without_bf16(card) else name
 
 
 def _bill(

@@ -41,7 +41,7 @@ from cardmatch.engine.money.country import Country
 from cardmatch.engine.money.offer import Offer
 from cardmatch.engine.money.ownership import Ownership, OwnershipCosts
 from cardmatch.engine.money.provider import Provider
-from cardmatch.engine.terms.notice import Assumption, NoticeCode, Question, QuestionCode
+from cardmatch.engine.terms.notice import Assumption, Notice, NoticeCode, Question, QuestionCode, Severity, notice
 
 
 class Shelf(NamedTuple):
@@ -143,9 +143,15 @@ def _answered(
         else None,
         assumptions=tuple([note for note in notes if note.pointer not in _FROM_LOAD or not demanded_load]),
         ask_next=None if demanded_load else Question(code=QuestionCode.LOAD, pointer="/load"),
-        notices=notices_of(shared.job),
+        notices=(*notices_of(shared.job), *_of_tenants(shared.demand)),
         considered=found.considered,
     )
+
+
+def _of_tenants(demand: Demand) -> tuple[Notice, ...]:
+    if demand.tenants == 1 or not demand.stated:
+        return ()
+    return (notice(NoticeCode.LOAD_PER_TENANT, Severity.INFO, replicas=demand.tenants),)
 
 
 _FROM_LOAD = frozenset({"/workload/context_tokens", "/workload/concurrency", "/workload/mean_tokens_per_request"})

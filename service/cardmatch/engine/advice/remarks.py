@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cardmatch.engine.advice.answer import RecommendedOption
 from cardmatch.engine.advice.choice import Choice
+from cardmatch.engine.advice.describe import without_bf16
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Constraints, Objective
 from cardmatch.engine.hardware.choice import Link
@@ -50,6 +51,8 @@ def cautions(
         *_price(option, stated=choice.lot.interruptions is not None),
         *_spread(choice, presets),
     ]
+    if option.per_gpu is not None and without_bf16(choice.tried.form.card):
+        found.append(notice(NoticeCode.NO_BF16, Severity.CAUTION, card=option.card))
     if option.speed is None:
         found.append(notice(NoticeCode.SPEED_NOT_PREDICTED, Severity.CAUTION, card=option.card))
     if option.verdict is Verdict.TIGHT and choice.tried.spill is None:

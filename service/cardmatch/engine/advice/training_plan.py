@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification
+from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, spare_of
 from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.money.option import Measured, Predicted
 from cardmatch.engine.money.question import CostQuestion
@@ -35,7 +35,7 @@ def plan(option: RecommendedOption) -> Verification:
         _metric(
             "headroom_bytes",
             "bytes",
-            (budget - memory.high_bytes, budget - memory.expected_bytes, budget - memory.low_bytes) if memory else None,
+            spare_of(budget, memory) if memory else None,
         ),
         _metric(
             "cost_per_finished_work",

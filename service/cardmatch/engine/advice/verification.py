@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of
+from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of, spare_of
 from cardmatch.engine.advice.candidates import engine_name
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.pace import SpeedBand
@@ -86,7 +86,7 @@ def _metrics(option: RecommendedOption, demand: Demand) -> tuple[Metric, ...]:
     speed, memory = option.speed, memory_of(option)
     scale = demand.output_tokens
     seconds = _slow_request(speed, demand) if speed else None
-    budget, cost = option.budget_bytes, option.cost
+    spare, cost = spare_of(option.budget_bytes, memory) if memory else None, option.cost
     return (
         Metric(
             metric="output_tokens_per_second",
@@ -105,9 +105,9 @@ def _metrics(option: RecommendedOption, demand: Demand) -> tuple[Metric, ...]:
         Metric(
             metric="headroom_bytes",
             unit="bytes",
-            low=float(budget - memory.high_bytes) if memory else None,
-            expected=float(budget - memory.expected_bytes) if memory else None,
-            high=float(budget - memory.low_bytes) if memory else None,
+            low=spare[0] if spare else None,
+            expected=spare[1] if spare else None,
+            high=spare[2] if spare else None,
         ),
         Metric(
             metric="cost_per_finished_work",

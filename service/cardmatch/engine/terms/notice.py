@@ -159,6 +159,7 @@ class NoticeCode(StrEnum):
     MOVE_UP_FOR_TENANTS = "move_up_for_tenants"  # card
     RENT_BOTH = "rent_both"  # card, other
     COMMAND_LACKS_SETTINGS = "command_lacks_settings"  # settings: of the workload, that the command does not state
+    LOAD_PER_TENANT = "load_per_tenant"  # replicas: tenants
     TIGHT_AT_LOAD = "tight_at_load"  # headroom_bytes
     GRADIENTS_OVER_PCIE = "gradients_over_pcie"  # card, count: in one machine
     KEEP_CHECKPOINTS_SAFE = "keep_checkpoints_safe"  # no param

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of
+from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of, spare_of
 from cardmatch.engine.money.option import Measured, Predicted
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.speed.throughput import SLOWEST, WorkUnit
@@ -32,7 +32,7 @@ def _metrics(option: RecommendedOption) -> tuple[Metric, ...]:
             seconds = (speed.request_seconds / high, speed.request_seconds, speed.request_seconds / low)
     spare = bill = None
     if memory is not None:
-        spare = (budget - memory.high_bytes, budget - memory.expected_bytes, budget - memory.low_bytes)
+        spare = spare_of(budget, memory)
     if cost is not None:
         bill = (cost.total.low_usd, cost.total.expected_usd, cost.total.high_usd)
     return (
