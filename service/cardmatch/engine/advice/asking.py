@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cardmatch.engine.advice.answer import Setting
+from cardmatch.engine.advice.fate import Fate
 from cardmatch.engine.advice.question import Wanted
-from cardmatch.engine.advice.search import Fate
 from cardmatch.engine.memory.engines.registry import AnyEngine
 from cardmatch.engine.memory.inference import Inference
 

@@ -16,9 +16,9 @@ from cardmatch.engine.advice.answer import Setting
 from cardmatch.engine.advice.asking import Asking, Step, Ways, constraint_settings
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, COUNTS
 from cardmatch.engine.advice.choice import Broken
+from cardmatch.engine.advice.fate import Fate, nearness
 from cardmatch.engine.advice.own import own_id
 from cardmatch.engine.advice.question import Load, OffersMode, Wanted
-from cardmatch.engine.advice.search import Fate, nearness
 from cardmatch.engine.advice.trying import Outcome
 from cardmatch.engine.memory.inference import Inference
 from cardmatch.engine.terms.notice import Scalar

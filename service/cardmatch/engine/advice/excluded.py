@@ -14,10 +14,10 @@ from cardmatch.engine.advice.answer import NotChosen, Setting
 from cardmatch.engine.advice.asking import Asking, Ways, constraint_settings
 from cardmatch.engine.advice.choice import MOST_GPUS, Broken, Choice
 from cardmatch.engine.advice.comeback import comeback, limits_lifted, posted, works
+from cardmatch.engine.advice.fate import Fate, nearness
 from cardmatch.engine.advice.market import Market, Rejected
 from cardmatch.engine.advice.question import Objective, OffersMode, Wanted
 from cardmatch.engine.advice.rank import beats
-from cardmatch.engine.advice.search import Fate, nearness
 from cardmatch.engine.advice.trying import Outcome, Tried
 from cardmatch.engine.memory.answer import Change
 from cardmatch.engine.memory.inference import Inference
@@ -191,10 +191,17 @@ def _fact(judge: Judge, offer: Offer, field: str) -> Scalar:
 
 
 def _dearer(judge: Judge, card: str, fate: Fate) -> NotChosen:
-    """An option that the limit or a better one keeps out."""
+    """An option that the limit or a better one keeps out: by what a job comes to, where there is one, else an hour."""
+    change = Change(pointer="/constraints/cards", value=card)
+    total, first = fate.total, judge.best.total_usd if judge.best else None
+    if total is not None and first is not None:
+        if total <= first or judge.objective in _NOT_COSTS:
+            return NotChosen(card=card, reason=_outranked(judge, card, fate), change=change)
+        more = 100 * (total / first - 1) if first else 0.0
+        said = notice(NoticeCode.CARD_JOB_COSTS_MORE, _INFO, card=card, least_usd=total, more_percent=more)
+        return NotChosen(card=card, reason=said, change=change)
     least = fate.best.usd_per_hour if fate.best else fate.bound or 0.0
     best = judge.best.usd_per_hour if judge.best else least
-    change = Change(pointer="/constraints/cards", value=card)
     if least <= best or judge.objective in _NOT_COSTS:
         return NotChosen(card=card, reason=_outranked(judge, card, fate), change=change)
     reason = notice(

@@ -12,13 +12,14 @@ import msgspec
 from cardmatch.engine.advice.asking import Asking, Room, Ways
 from cardmatch.engine.advice.candidates import COUNTS, engine_name, runs_on, weight_formats
 from cardmatch.engine.advice.conditions import conditions
+from cardmatch.engine.advice.fate import Fate
 from cardmatch.engine.advice.load import Demand, demanded
 from cardmatch.engine.advice.market import Market, market
 from cardmatch.engine.advice.openings import openings
 from cardmatch.engine.advice.own import own_id
 from cardmatch.engine.advice.pace import Served
 from cardmatch.engine.advice.question import OffersMode, Wanted
-from cardmatch.engine.advice.search import Fate, Quest, fate_in, limited
+from cardmatch.engine.advice.search import Quest, fate_in, limited
 from cardmatch.engine.advice.sizing import SLOWEST, request_seconds
 from cardmatch.engine.advice.spilling import slowed
 from cardmatch.engine.advice.trying import Tried, Trying, curve_of, spill_of, waits_of

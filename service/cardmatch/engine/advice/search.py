@@ -8,6 +8,7 @@ waits can displace one. A card that is only ruled out so is asked once whether i
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from cardmatch.engine.advice.bounds import BY_THE_HOUR, fewest_copies, price_bou
 from cardmatch.engine.advice.candidates import Form, engine_name, forms_of, layouts, native, runs_on, weight_formats
 from cardmatch.engine.advice.choice import Broken, Choice, choices
 from cardmatch.engine.advice.conditions import refused_card
+from cardmatch.engine.advice.fate import TOO_SLOW, Fate, nearness, remember
 from cardmatch.engine.advice.market import Lot, Market
 from cardmatch.engine.advice.question import Objective, Wanted
 from cardmatch.engine.advice.rank import Everything, Skyline
@@ -28,16 +30,6 @@ from cardmatch.engine.memory.engines.lm_studio.options import LmStudio
 from cardmatch.engine.memory.engines.ollama.options import Ollama
 from cardmatch.engine.memory.engines.transformers.options import Transformers
 from cardmatch.engine.models.kv_formats import KvFormat
-
-
-class Fate(NamedTuple):
-    """The best that became of a card: it was refused, has no offer, or was tried; `bound` is dollars an hour."""
-
-    refused: str | None = None
-    best: Choice | None = None
-    tried: Tried | None = None
-    broken: Broken | None = None
-    bound: float | None = None
 
 
 class Found(NamedTuple):
@@ -74,7 +66,10 @@ def search(shared: Trying, cards: Mapping[str, Card], market: Market, wanted: Wa
             continue
         considered += 1
         _try(quest, form, skyline, fates)
-    _ask_once(quest, [form for _, _, _, form in waiting], fates)
+    untried = [form for _, _, _, form in waiting]
+    _ask_once(quest, untried, fates)
+    if shared.demand.items is not None:
+        _total_up(quest, untried, fates)
     return Found(skyline.options(), fates, considered)
 
 
@@ -118,7 +113,7 @@ def _ask_once(quest: Quest, forms: list[Form], fates: dict[str, Fate], *, first:
     for bound, _, form in _that_hold(shared, forms, fates, cheaply=first):
         card = form.card.id
         known = fates.get(card)
-        near = first and known is not None and nearness(known)[0] <= _TOO_SLOW
+        near = first and known is not None and nearness(known)[0] <= TOO_SLOW
         if near or (known is not None and (known.best is not None or known.bound is not None)):
             continue
         if not limited(quest) and works_alone(shared, form, _caches(shared, form.card, quest.wanted)[0]):
@@ -145,6 +140,17 @@ def _that_hold(
             found.append((usd, form.key, form))
     found.sort(key=lambda each: each[:2])
     return found
+
+
+def _total_up(quest: Quest, forms: list[Form], fates: dict[str, Fate]) -> None:
+    """The least that a job comes to on cards that work: on *forms*, which were not tried, too."""
+    for form in forms:
+        fate = fates[form.card.id]
+        if fate.best is None and fate.bound is None:
+            continue
+        least = speed_bound(quest.shared, form, Objective.COST_PER_UNIT, _smallest_cache(quest, form.card))
+        if math.isfinite(least):
+            fates[form.card.id] = fate._replace(total=least if fate.total is None else min(least, fate.total))
 
 
 def limited(quest: Quest) -> bool:
@@ -253,27 +259,3 @@ def _short_of_cache(shared: Trying, found: Tried) -> bool:
     if demand.concurrency is not None and size.most_at_once >= demand.concurrency:
         return False
     return size.copies > demand.tenants
-
-
-def remember(fates: dict[str, Fate], form: Form, fate: Fate) -> None:
-    """Keep what came nearest: an option, else a broken condition, else too slow, tight, too large."""
-    known = fates.get(form.card.id)
-    if known is None or nearness(fate) < nearness(known):
-        fates[form.card.id] = fate
-
-
-_TOO_SLOW = 3
-
-
-def nearness(fate: Fate) -> tuple[int, float]:
-    """How near a card came to being an option: less is nearer."""
-    if fate.best is not None:
-        return 0, fate.best.axes.objective
-    if fate.broken is not None:
-        return 1, fate.broken.value
-    if fate.bound is not None:
-        return 2, fate.bound
-    if fate.tried is None:
-        return 9, 0.0
-    order = (Outcome.TOO_SLOW, Outcome.TIGHT, Outcome.DOES_NOT_FIT)
-    return _TOO_SLOW + order.index(fate.tried.outcome), float(fate.tried.missing_bytes)

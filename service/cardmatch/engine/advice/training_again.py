@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cardmatch.engine.advice.asking import Asking, Room, Ways
+from cardmatch.engine.advice.fate import Fate
 from cardmatch.engine.advice.openings import openings
 from cardmatch.engine.advice.reasked import Sold
-from cardmatch.engine.advice.search import Fate
 from cardmatch.engine.advice.training_search import Runs, search_runs
 
 

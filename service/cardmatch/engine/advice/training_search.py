@@ -8,13 +8,14 @@ from typing import NamedTuple
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, COUNTS, Form, holding, link_of, runs_on
 from cardmatch.engine.advice.choice import Choice, choices
 from cardmatch.engine.advice.conditions import refused_card
+from cardmatch.engine.advice.fate import Fate, remember
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market
 from cardmatch.engine.advice.pace import Served, TrainingPace
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Objective, Wanted
 from cardmatch.engine.advice.rank import Skyline
-from cardmatch.engine.advice.search import Fate, Found, remember
+from cardmatch.engine.advice.search import Found
 from cardmatch.engine.advice.sizing import Sized
 from cardmatch.engine.advice.trying import GOOD, Outcome, Tried
 from cardmatch.engine.hardware.card import Card

@@ -130,6 +130,9 @@ class NoticeCode(StrEnum):
     CARD_TOO_SLOW = "card_too_slow"  # card
     OPTION_BREAKS_LIMIT = "option_breaks_limit"  # card, field, value: the least that it takes
     CARD_COSTS_MORE = "card_costs_more"  # card, least_usd_per_month, more_percent than the first option
+    CARD_JOB_COSTS_MORE = (
+        "card_job_costs_more"  # card, least_usd of the finished job, more_percent than the first option
+    )
     CARD_BEATEN = "card_beaten"  # card
     CARD_RANKS_LOWER = "card_ranks_lower"  # card, objective
     SCALE_OUT_FIRST = "scale_out_first"  # replicas, card, other: the larger card, saved_usd_per_month

@@ -10,12 +10,13 @@ import msgspec
 from cardmatch.engine.advice.candidates import AS_PUBLISHED, Form, forms_of, runs_on
 from cardmatch.engine.advice.choice import Broken, Choice, choices
 from cardmatch.engine.advice.conditions import refused_card
+from cardmatch.engine.advice.fate import Fate, remember
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.market import Market
 from cardmatch.engine.advice.presets import Presets
 from cardmatch.engine.advice.question import Objective, Wanted
 from cardmatch.engine.advice.rank import Skyline
-from cardmatch.engine.advice.search import Fate, Found, remember
+from cardmatch.engine.advice.search import Found
 from cardmatch.engine.advice.trying import Tried
 from cardmatch.engine.hardware.card import Card
 from cardmatch.engine.hardware.layout import SINGLE
