@@ -21,7 +21,8 @@ from cardmatch.catalogue.world import World
 from cardmatch.engine.advice.answer import NotChosen, Possible, Recommended, RecommendedOption, Verification
 from cardmatch.engine.advice.question import Wanted
 from cardmatch.engine.memory.inference import Inference
-from cardmatch.engine.terms.fault import Invalid
+from cardmatch.engine.memory.training.workload import Training
+from cardmatch.engine.terms.fault import FaultCode, Invalid, refusal
 from cardmatch.engine.terms.notice import Assumption, Notice, Question
 from cardmatch.text.language import Language
 from cardmatch.text.recommend_summary import recommend_summary
@@ -67,6 +68,7 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
     priced_on = request.priced_on or today
     stated = request.workload if request.workload is not SERVING else usual_workload(world, request.model)
     wanted, found = filled_in(request, stated)
+    _check_effect(wanted)
     topic = topic_of(world, request.model, wanted.workload, stated=request.workload is not SERVING)
     wanted = named(world, wanted)
 
@@ -76,6 +78,16 @@ def recommendation(world: World, request: RecommendRequest, language: Language, 
 
     figures = explained(figures_on(None), request, found, figures_on)
     return _in_words(world, request, topic, figures, language, priced_on)
+
+
+def _check_effect(request: RecommendRequest) -> None:
+    """Raises Invalid where a field would change nothing, so that nobody relies on it."""
+    workload = request.workload
+    works = request.job is not None or (isinstance(workload, Training) and workload.data is not None)
+    if request.constraints.max_usd_total is not None and not works:
+        raise refusal(FaultCode.NEEDS_FIELD, "/constraints/max_usd_total", field="job")
+    if request.spot is not None and not request.allow.spot:
+        raise refusal(FaultCode.NEEDS_FIELD, "/spot", field="allow.spot")
 
 
 def _only(request: RecommendRequest, cards: tuple[str, ...]) -> RecommendRequest:

@@ -120,6 +120,16 @@ def spare_of(budget_bytes: int, memory: Band) -> tuple[float, float, float]:
     return low, expected, high
 
 
+def ratios_of(option: RecommendedOption) -> tuple[float, float] | None:
+    """What the rate of *option* may be at least and at most, over what is expected of its GPUs, whatever comes."""
+    rate = option.cost.rate if option.cost is not None else None
+    if rate is None or not rate.throughput.expected_units_per_second:
+        return None
+    found = rate.throughput
+    each = found.expected_units_per_second
+    return found.low_units_per_second / each, found.high_units_per_second / each
+
+
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A field of the request and the value to set it to; null takes it out."""
 

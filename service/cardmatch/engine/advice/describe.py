@@ -13,7 +13,7 @@ from cardmatch.engine.advice.candidates import Form, engine_name
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.command import command
 from cardmatch.engine.advice.pace import SpeedBand
-from cardmatch.engine.advice.sizing import Sized, request_seconds
+from cardmatch.engine.advice.sizing import Sized, made, request_seconds
 from cardmatch.engine.advice.trying import Tried, Trying, estimate
 from cardmatch.engine.hardware.card import Card, Vendor
 from cardmatch.engine.memory.answer import PlacementEstimate
@@ -161,12 +161,12 @@ def speed_of(shared: Trying, size: Sized, throughput: Throughput | None) -> Spee
     now, most = size.now, size.most
     if throughput is None or now is None or most is None:
         return None
-    rate = now.requests_per_second * size.copies
+    low, expected, high = made(shared.demand, size, now, most)
     return SpeedBand(
         unit=throughput.unit.value,
-        low_units_per_second=rate * now.low_ratio,
-        expected_units_per_second=rate,
-        high_units_per_second=rate * now.high_ratio,
+        low_units_per_second=low,
+        expected_units_per_second=expected,
+        high_units_per_second=high,
         ttft_seconds=now.ttft_seconds,
         tpot_seconds=now.tpot_seconds,
         request_seconds=request_seconds(now, shared.demand.output_tokens),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.pace import Curve, Served, Waits
 
-_SETTLED = 4
-"""Rounds of Little's law; requests at once change by under one in a hundred after the third."""
+_SETTLED = 3
+"""Rounds of Little's law, each on the line through the last two: times grow almost in proportion to the requests."""
 
 SLOWEST = 1e-12
 _HOUR = 3600
@@ -221,8 +221,28 @@ def most_within(curve: Curve, demand: Demand, at_once: int) -> int:
 
 def _at_rate(curve: Curve, demand: Demand, rate: float, most: int) -> float:
     """Requests at once where *rate* arrive each second: Little's law, between one and *most*."""
-    batch = 1.0
+
+    def come(batch: float) -> float:
+        return rate * request_seconds(curve(batch), demand.output_tokens)
+
+    last, at_last = 1.0, come(1.0)
+    batch = min(max(at_last, 1.0), float(most))
     for _ in range(_SETTLED):
-        seconds = request_seconds(curve(batch), demand.output_tokens)
-        batch = min(max(rate * seconds, 1.0), float(most))
+        found = come(batch)
+        slope = (found - at_last) / (batch - last) if batch != last else 0.0
+        last, at_last = batch, found
+        crossed = math.inf if slope >= 1 else batch + (found - batch) / (1 - slope)
+        batch = min(max(crossed, 1.0), float(most))
     return batch
+
+
+def made(demand: Demand, size: Sized, now: Served, most: Served) -> tuple[float, float, float]:
+    """Units per second of all copies at the load, low, expected and high.
+
+    No more are made than come: of a load by rate it is that, and less only where the most may turn out to be.
+    """
+    if demand.peak_rate is None:
+        rate = now.requests_per_second * size.copies
+        return rate * now.low_ratio, rate, rate * now.high_ratio
+    load = demand.peak_rate * demand.tenants
+    return min(load, most.requests_per_second * size.copies * most.low_ratio), load, load

@@ -6,7 +6,15 @@ import math
 
 import msgspec
 
-from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of, spare_of
+from cardmatch.engine.advice.answer import (
+    Metric,
+    RecommendedOption,
+    Step,
+    Verification,
+    memory_of,
+    ratios_of,
+    spare_of,
+)
 from cardmatch.engine.advice.candidates import engine_name
 from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.pace import SpeedBand
@@ -87,20 +95,22 @@ def _metrics(option: RecommendedOption, demand: Demand) -> tuple[Metric, ...]:
     scale = demand.output_tokens
     seconds = _slow_request(speed, demand) if speed else None
     spare, cost = spare_of(option.budget_bytes, memory) if memory else None, option.cost
+    least, most = ratios_of(option) or (1.0, 1.0)
+    tokens = speed.expected_units_per_second * scale if speed else None
     return (
         Metric(
             metric="output_tokens_per_second",
             unit="tokens_per_second",
-            low=speed.low_units_per_second * scale if speed else None,
-            expected=speed.expected_units_per_second * scale if speed else None,
-            high=speed.high_units_per_second * scale if speed else None,
+            low=None if tokens is None else tokens * least,
+            expected=tokens,
+            high=None if tokens is None else tokens * most,
         ),
         Metric(
             metric="request_latency",
             unit="seconds",
-            low=_ratio(seconds, speed.expected_units_per_second, speed.high_units_per_second) if speed else None,
+            low=None if seconds is None else seconds / most,
             expected=seconds,
-            high=_ratio(seconds, speed.expected_units_per_second, speed.low_units_per_second) if speed else None,
+            high=None if seconds is None else seconds / least,
         ),
         Metric(
             metric="headroom_bytes",
@@ -127,11 +137,6 @@ def _slow_request(speed: SpeedBand, demand: Demand) -> float | None:
 
 
 _LATE = 2
-
-
-def _ratio(seconds: float | None, rate: float, other: float) -> float | None:
-    """A time where the rate were *other* instead of *rate*."""
-    return None if seconds is None or not other else seconds * rate / other
 
 
 def _report(option: RecommendedOption, tool: Tool) -> CostQuestion | None:

@@ -99,7 +99,7 @@ def offer_quote(price: OfferPrice, offers: Mapping[str, Offer], on: dt.date, hou
         down=-math.expm1(-drift),
         up=up,
         basis=Basis.EXTRAPOLATED if aged else Basis.EXACT,
-        notices=(*_notices(offer, age, drift), *_of_currency(offer, price.currency)),
+        notices=(*_notices(offer, age, drift), *_of_currency(offer, price.currency), *read_later(offer, on)),
     )
 
 
@@ -144,6 +144,14 @@ def _of_currency(offer: Offer, currency: Currency | None) -> tuple[Notice, ...]:
     if currency is None or native is None or native.currency is not None:
         return ()
     return (notice(NoticeCode.PRICE_CURRENCY_ASSUMED, Severity.CAUTION, currency=currency.code),)
+
+
+def read_later(offer: Offer, on: dt.date) -> tuple[Notice, ...]:
+    """That the price was only read after the day it is used for, and not announced for that day."""
+    if on >= offer.as_of or (offer.valid_from is not None and offer.valid_from <= on):
+        return ()
+    days = {"as_of": offer.as_of.isoformat(), "priced_on": on.isoformat()}
+    return (notice(NoticeCode.PRICE_READ_LATER, Severity.WARNING, **days),)
 
 
 def _notices(offer: Offer, age: int, drift: float) -> tuple[Notice, ...]:

@@ -71,6 +71,7 @@ class NoticeCode(StrEnum):
     RANKS_DIFFER = "ranks_differ"  # cheapest_by_hour, cheapest_by_job: labels
     PRICES_OLD = "prices_old"  # age_days
     RANK_NOT_CERTAIN = "rank_not_certain"  # first, second: labels whose costs may be the other way round
+    PRICE_READ_LATER = "price_read_later"  # as_of, priced_on
     PRICE_UNDATED = "price_undated"  # as_of: the last day on which it may have been read
     PRICE_IS_MARKET_MEDIAN = "price_is_market_median"  # no param
     UNUSED_SLICES = "unused_slices"  # unused, count of slices, profile: of the cards that are rented

@@ -9,9 +9,10 @@ from cardmatch.engine.advice.bill import ALWAYS_BUSY, gpus_of, option_of, priced
 from cardmatch.engine.advice.choice import Choice
 from cardmatch.engine.advice.describe import HOST_RAM_FLOOR_BYTES, LABEL_LENGTH, offer_used, option_id, resource_of
 from cardmatch.engine.advice.items.bench import Bench, Held
+from cardmatch.engine.advice.load import Demand
 from cardmatch.engine.advice.pace import SpeedBand
 from cardmatch.engine.advice.remarks import cautions, reasons
-from cardmatch.engine.advice.sizing import Sized
+from cardmatch.engine.advice.sizing import Sized, made
 from cardmatch.engine.hardware.layout import SINGLE
 from cardmatch.engine.money.answer import OptionCost
 from cardmatch.engine.money.option import Measured
@@ -55,7 +56,7 @@ def option(bench: Bench, choice: Choice, rank: int, considered: int) -> Recommen
         budget_bytes=held.budget_bytes,
         headroom_bytes=held.headroom_bytes,
         max_concurrency=held.at_once * size.copies,
-        speed=_speed(size, throughput),
+        speed=_speed(bench.copies.demand, size, throughput),
         offer=offer_used(choice, bench.ledger),
         usd_per_hour=choice.usd_per_hour,
         usd_per_month=month,
@@ -98,16 +99,16 @@ def _bill(
     return question, bill
 
 
-def _speed(size: Sized, throughput: Throughput | None) -> SpeedBand | None:
+def _speed(demand: Demand, size: Sized, throughput: Throughput | None) -> SpeedBand | None:
     now, most = size.now, size.most
     if throughput is None or now is None or most is None:
         return None
-    rate = now.requests_per_second * size.copies
+    low, expected, high = made(demand, size, now, most)
     return SpeedBand(
         unit=throughput.unit.value,
-        low_units_per_second=rate * now.low_ratio,
-        expected_units_per_second=rate,
-        high_units_per_second=rate * now.high_ratio,
+        low_units_per_second=low,
+        expected_units_per_second=expected,
+        high_units_per_second=high,
         ttft_seconds=None,
         tpot_seconds=None,
         request_seconds=now.ttft_seconds,

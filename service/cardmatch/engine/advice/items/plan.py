@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from cardmatch.engine.advice.answer import Metric, RecommendedOption, Step, Verification, memory_of, spare_of
+from cardmatch.engine.advice.answer import (
+    Metric,
+    RecommendedOption,
+    Step,
+    Verification,
+    memory_of,
+    ratios_of,
+    spare_of,
+)
 from cardmatch.engine.money.option import Measured, Predicted
 from cardmatch.engine.money.question import CostQuestion
 from cardmatch.engine.speed.throughput import SLOWEST, WorkUnit
@@ -25,8 +33,7 @@ def _metrics(option: RecommendedOption) -> tuple[Metric, ...]:
     rate = seconds = None
     if speed is not None:
         full = speed.capacity_units_per_second / option.copies
-        low = speed.low_units_per_second / (speed.expected_units_per_second or 1.0)
-        high = speed.high_units_per_second / (speed.expected_units_per_second or 1.0)
+        low, high = ratios_of(option) or (1.0, 1.0)
         rate = (full * low, full, full * high)
         if speed.request_seconds is not None and low and high:
             seconds = (speed.request_seconds / high, speed.request_seconds, speed.request_seconds / low)
