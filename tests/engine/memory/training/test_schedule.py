@@ -36,3 +36,11 @@ def test_context_ranks_share_a_sequence() -> None:
     trained = job(LLAMA_3_2_3B, "full", context_parallel=4)
     found = schedule(trained, Mesh(data=8, context=4, sharding=Sharding.FSDP, shards=8))
     assert (found.sequences_per_step, found.steps) == (2, None)
+
+
+def test_a_vanishing_share_of_an_epoch_is_a_step() -> None:
+    """A share so small that its product rounds to nothing still takes one step of one token."""
+    found = schedule(
+        job(LLAMA_3_2_3B, "full", data={"examples": 1, "mean_tokens_per_example": 1, "epochs": 5e-324}), Mesh()
+    )
+    assert (found.steps, found.train_tokens) == (1, 1)

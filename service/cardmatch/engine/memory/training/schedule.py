@@ -31,6 +31,6 @@ def schedule(job: TrainingJob, mesh: Mesh) -> Schedule:
     return Schedule(
         sequences_per_step=sequences,
         tokens_per_step=sequences * each,
-        steps=math.ceil(per_epoch / sequences * data.epochs),
+        steps=max(1, math.ceil(per_epoch / sequences * data.epochs)),  # a share of an epoch may round to nothing
         train_tokens=max(1, round(tokens)),
     )
