@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cardmatch.catalogue.world import bundled
 from cardmatch.engine.memory.training.adapters import adapters
 from cardmatch.engine.memory.training.workload import Lora
 from cardmatch.engine.terms.fault import FaultCode, Invalid
@@ -25,11 +26,22 @@ def test_llama_2_7b_with_rank_16_on_all_linear_layers() -> None:
     assert adapters(LLAMA_2_7B, Lora()).parameters == 39_976_960
 
 
-@pytest.mark.parametrize("fused", ["qkv", "c_attn", "query_key_value"])
-def test_names_of_fused_matrices_mean_their_parts(fused: str) -> None:
-    """What GPT-2 and NeoX call by one name are queries, keys and values."""
-    parts = adapters(LLAMA_2_7B, Lora(targets=("q_proj", "k_proj", "v_proj")))
-    assert adapters(LLAMA_2_7B, Lora(targets=(fused,))) == parts
+@pytest.mark.parametrize(
+    ("model", "target", "rank", "printed"),
+    [("openai-community/gpt2", "c_attn", 8, 294_912), ("bigscience/bloom-7b1", "query_key_value", 16, 7_864_320)],
+)
+def test_a_fused_matrix_gets_one_adapter(model: str, target: str, rank: int, printed: int) -> None:
+    """Peft's print_trainable_parameters of GPT-2 at r = 8 and of BLOOM-7B1 at r = 16: one module for three matrices."""
+    shape = bundled().models[model].architecture
+    assert adapters(shape, Lora(rank=rank, targets=(target,))).parameters == printed
+
+
+@pytest.mark.parametrize("target", ["c_attn", "query_key_value", "Wqkv", "qkv_proj", "gate_up_proj", "fc1", "query"])
+def test_names_of_other_families_are_refused(target: str) -> None:
+    """Peft: target modules not found in the base model. Llama's matrices are q_proj, gate_proj and so on."""
+    with pytest.raises(Invalid) as caught:
+        adapters(LLAMA_2_7B, Lora(targets=(target,)))
+    assert caught.value.faults[0].code is FaultCode.LORA_TARGET_NOT_IN_MODEL
 
 
 def test_the_head_is_adapted_only_when_it_is_named() -> None:

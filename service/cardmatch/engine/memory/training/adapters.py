@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cardmatch.engine.memory.training.fused_names import fused, parts_of
 from cardmatch.engine.memory.training.workload import Lora, SavedModule
 from cardmatch.engine.models.architecture import Architecture, LayerGroup
 from cardmatch.engine.models.linears import Linear, PartKind, linears
@@ -15,20 +16,11 @@ _QKV = ("q_proj", "k_proj", "v_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mq
 _MLP = ("gate_proj", "up_proj", "down_proj")
 _ALIASES: dict[str, tuple[str, ...]] = {
     **{short: (f"{short}_proj",) for short in ("q", "k", "v", "o", "gate", "up", "down")},
-    **dict.fromkeys(("qkv", "c_attn", "qkv_proj", "query_key_value", "Wqkv", "W_pack"), _QKV),
-    "gate_up_proj": ("gate_proj", "up_proj"),
+    "qkv": _QKV,
     "attention": (*_QKV, "o_proj", "out_proj"),
     "mlp": _MLP,
-    "query": ("q_proj",),
-    "key": ("k_proj",),
-    "value": ("v_proj",),
-    "dense_h_to_4h": ("up_proj",),
-    "dense_4h_to_h": ("down_proj",),
-    "c_fc": ("up_proj",),
-    "fc1": ("up_proj",),
-    "fc2": ("down_proj",),
 }
-"""Names under which libraries fuse or abbreviate matrices: GPT-2's c_attn, NeoX's query_key_value, MPT's Wqkv."""
+"""Short names that go for every model."""
 
 
 class Adapters(NamedTuple):
@@ -51,15 +43,27 @@ def adapters(architecture: Architecture, lora: Lora, *, experts: bool = True) ->
     ends = 0
     for group, hidden, layers in _stacks(architecture):
         for block in group.blocks:
-            for each in linears(block, hidden):
-                if each.role in roles:
-                    ends += (each.inputs + each.outputs) * each.copies * layers
+            adapted = [each for each in linears(block, hidden) if each.role in roles]
+            ends += layers * (_ends(adapted) - _shared_inputs(adapted, architecture.family))
     if HEAD in roles:
         ends += architecture.hidden_size + architecture.vocabulary_size
     table = architecture.vocabulary_size * (architecture.embedding_size or architecture.hidden_size)
     saved = {SavedModule.EMBEDDING, SavedModule.HEAD} & set(lora.modules_to_save)
     tables = min(len(saved), 1) if architecture.tied_embeddings else len(saved)
     return Adapters(roles, lora.rank * ends, table * tables)
+
+
+def _ends(adapted: list[Linear]) -> int:
+    return sum((each.inputs + each.outputs) * each.copies for each in adapted)
+
+
+def _shared_inputs(adapted: list[Linear], family: str) -> int:
+    """Inputs that parts of one matrix share: a fused matrix gets one adapter, with one down-projection."""
+    found = 0
+    for together in fused(family):
+        inputs = [each.inputs * each.copies for each in adapted if each.role in together]
+        found += sum(inputs[1:]) if len(inputs) == len(together) else 0
+    return found
 
 
 def target_roles(architecture: Architecture, targets: tuple[str, ...], *, experts: bool = True) -> frozenset[str]:
@@ -71,7 +75,7 @@ def target_roles(architecture: Architecture, targets: tuple[str, ...], *, expert
         ends.setdefault(each.role, set()).add(each.role)
     found: set[str] = set()
     for index, target in enumerate(targets):
-        roles = _named(target, ends, known)
+        roles = _named(target, ends, known, architecture.family)
         if not roles and target == HEAD and architecture.output_head:
             roles = {HEAD}
         if not roles:
@@ -87,12 +91,13 @@ def target_roles(architecture: Architecture, targets: tuple[str, ...], *, expert
     return frozenset(found)
 
 
-def _named(target: str, ends: dict[str, set[str]], known: tuple[Linear, ...]) -> set[str]:
+def _named(target: str, ends: dict[str, set[str]], known: tuple[Linear, ...], family: str) -> set[str]:
     if target in {"all_linear", "all-linear"}:
         return {each.role for each in known if each.part is not PartKind.ROUTER}
     if target in ends:
         return ends[target]
-    return set().union(*(ends.get(name, set()) for name in _ALIASES.get(target, ())))
+    names = _ALIASES.get(target) or parts_of(target, family)
+    return set().union(*(ends.get(name, set()) for name in names))
 
 
 def _stacks(architecture: Architecture) -> list[tuple[LayerGroup, int, int]]:
