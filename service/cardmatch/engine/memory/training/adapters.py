@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cardmatch.engine.memory.training.fused_names import fused, parts_of
+from cardmatch.engine.memory.training.fused_names import NAMES, fused, parts_of
 from cardmatch.engine.memory.training.workload import Lora, SavedModule
 from cardmatch.engine.models.architecture import Architecture, LayerGroup
 from cardmatch.engine.models.linears import Linear, PartKind, linears
@@ -78,7 +78,8 @@ def target_roles(architecture: Architecture, targets: tuple[str, ...], *, expert
         roles = _named(target, ends, known, architecture.family)
         if not roles and target == HEAD and architecture.output_head:
             roles = {HEAD}
-        if not roles:
+        # Peft passes over names of other families as long as any target is found.
+        if not roles and (target not in NAMES or not _finds(targets, ends)):
             raise Invalid(
                 Fault(
                     code=FaultCode.LORA_TARGET_NOT_IN_MODEL,
@@ -89,6 +90,10 @@ def target_roles(architecture: Architecture, targets: tuple[str, ...], *, expert
             )
         found |= roles
     return frozenset(found)
+
+
+def _finds(targets: tuple[str, ...], ends: dict[str, set[str]]) -> bool:
+    return any(target in ends for target in targets)
 
 
 def _named(target: str, ends: dict[str, set[str]], known: tuple[Linear, ...], family: str) -> set[str]:
