@@ -33,12 +33,15 @@ def recommend_summary(figures: Recommended, cards: Mapping[str, str], language: 
     return join_sentences(said, language)
 
 
+_MAY_NOT_BE_HAD = frozenset({PriceKind.FLOOR, PriceKind.MARKET_LOW})
+
+
 def _price(
     options: tuple[RecommendedOption, ...], cards: Mapping[str, str], language: Language, on: dt.date
 ) -> list[str]:
     """Of a price that may not be had: its kind, its age, and the best option shown that has a list price."""
     offer = options[0].offer
-    if offer.price_kind is PriceKind.LIST:
+    if offer.price_kind not in _MAY_NOT_BE_HAD:  # a spot price beside a price on request is to be had
         return []
     said = [
         say(

@@ -61,3 +61,12 @@ def test_prices_read_after_the_day_say_so() -> None:
     for option in recommended(model="7B", load=load).options:
         assert option.cost is not None
         assert "price_read_later" not in {each.code.value for each in option.cost.notices}
+
+
+def test_a_spot_price_beside_a_price_on_request_is_answered_with() -> None:
+    """CoreWeave publishes only what an interruptible HGX B300 costs; the summary needs no sentence about that kind."""
+    only = {"cards": ["b300"], "providers": ["coreweave"]}
+    load = {**LENGTHS, "concurrency": 1}
+    answer = recommended(model="7B", load=load, allow={"spot": True}, constraints=only)
+    assert {option.offer.price_kind.value for option in answer.options} == {"contact"}
+    assert answer.summary
