@@ -13,6 +13,7 @@ import msgspec
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
+from schemathesis.generation.meta import TestPhase
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from cardmatch.catalogue.world import bundled
@@ -41,6 +42,7 @@ _settings = settings(
 _drawing = settings(_settings, phases=tuple(Phase) if _SOAKING else (Phase.generate, Phase.shrink))
 _outcomes: Counter[tuple[str, str, int]] = Counter()
 _drawn: Counter[str] = Counter()
+_spoilt: Counter[str] = Counter()
 
 
 def map_case(_: Any, case: Case) -> Case:
@@ -93,6 +95,8 @@ def filter_failure(_: Any, failure: Any, __: Any, ___: Any) -> bool:
 @_settings
 def test_requests_about_what_is_in_the_catalogue(case: Case) -> None:
     """All checks hold; a request that fits the document is answered, or refused for what no schema can say."""
+    if _passed_over(case):
+        return
     response = case.call()
     mode = case.meta.generation.mode.value if case.meta else "explicit"
     _outcomes[case.operation.label, mode, response.status_code] += 1
@@ -109,6 +113,16 @@ def test_requests_about_anything(case: Case) -> None:
     response = case.call()
     _drawn[case.meta.generation.mode.value if case.meta else "explicit"] += 1
     case.validate_response(response, excluded_checks=_beyond_schemas(case, response))
+
+
+def _passed_over(case: Case) -> bool:
+    """Of the bodies that each break one bound of the document, thousands for one operation, take a fourth in a hurry."""
+    if _SOAKING or case.meta is None or case.meta.generation.mode.is_positive:
+        return False
+    if case.meta.phase.name is not TestPhase.COVERAGE:
+        return False
+    _spoilt[case.operation.label] += 1
+    return _spoilt[case.operation.label] % 4 != 1
 
 
 def _beyond_schemas(case: Case, response: Any) -> list[Any]:
