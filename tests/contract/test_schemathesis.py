@@ -116,7 +116,7 @@ def test_requests_about_anything(case: Case) -> None:
 
 
 def _passed_over(case: Case) -> bool:
-    """Of bodies that each break one bound of the document, thousands for one operation, a fourth where time is short."""
+    """Of bodies that each break one bound, thousands for one operation, take a fourth where time is short."""
     if _SOAKING or case.meta is None or case.meta.generation.mode.is_positive:
         return False
     if case.meta.phase.name is not TestPhase.COVERAGE:
